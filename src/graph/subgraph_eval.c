@@ -7,6 +7,7 @@
 #include "base/interrupt.h"
 #include "graph/evaluate.h"
 #include "graph/rewrite.h"
+#include "tensor/buffer.h"
 
 #include <string.h>
 
@@ -16,6 +17,7 @@
 // How long the kernels of one question may compute. Values that determine shapes take microseconds; what lies
 // between them may be as large as a graph says.
 #define NS_MAX INT64_C(100000000)
+#define BUFFER_BYTES_MAX (1 << 20) // of a kernel whose outputs' shapes are not known before
 
 typedef struct runner {
     int visits, depth;
@@ -113,7 +115,9 @@ bool bd_subgraph_eval(braid_out from, braid_tensor *out)
     r = (runner){0};
     // What is seen does not depend on the step on whose thread this may be.
     const bd_interruption before = bd_interrupt_after(NS_MAX);
+    const size_t size_max = bd_buffer_set_size_max(BUFFER_BYTES_MAX);
     const bool is_known = run(&r, from, out);
+    bd_buffer_set_size_max(size_max);
     bd_interrupt_restore(before);
     return is_known;
 }

@@ -47,6 +47,7 @@ _Static_assert(sizeof(struct block) <= HEADER_BYTES, "the data starts a cache li
 // ---- Size classes ----
 
 #define SIZE_BITS_MAX 46 // 64 TiB: more than any memory
+#define SIZE_MOST ((size_t)1 << SIZE_BITS_MAX)
 #define CLASS_COUNT (4 + 4 * (SIZE_BITS_MAX - 8))
 #define SHARD_CLASS_COUNT (4 + 4 * (14 - 8)) // blocks of up to 16 KiB may lie in shards
 
@@ -294,9 +295,18 @@ static void system_give(unsigned c, struct block *b)
 
 // ---- Buffers ----
 
+static _Thread_local size_t size_max __attribute__((tls_model("initial-exec"))) = SIZE_MOST;
+
+size_t bd_buffer_set_size_max(size_t bytes)
+{
+    const size_t before = size_max;
+    size_max = bytes < SIZE_MOST ? bytes : SIZE_MOST;
+    return before;
+}
+
 bd_buffer *bd_buffer_new(size_t size)
 {
-    if (size > (size_t)1 << SIZE_BITS_MAX) return NULL;
+    if (size > size_max) return NULL;
     bd_account *account = bd_account_current;
     if (account && !bd_account_take(account, size)) return NULL;
     unsigned c = class_of(size);

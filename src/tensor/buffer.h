@@ -30,9 +30,12 @@ typedef struct bd_buffer {
 
 #define BD_BUFFER_FOREIGN UINT16_MAX
 
-// A buffer of `size` bytes (0 is allowed) with count 1 from the pool. NULL when memory is short, or the
-// account of this thread (base/account.h) allows no more.
+// A buffer of `size` bytes (0 is allowed) with count 1 from the pool. NULL when memory is short, the account
+// of this thread (base/account.h) allows no more, or `size` is above the maximum of this thread.
 bd_buffer *bd_buffer_new(size_t size);
+
+// Sets the maximum size of the buffers that this thread makes. Returns the one before, to be set again.
+size_t bd_buffer_set_size_max(size_t bytes);
 
 // Lets a buffer that counts against no account count against that of this thread. False when that allows no
 // more: nothing is changed. The caller is its only holder.

@@ -198,6 +198,19 @@ static void the_time_of_kernels_is_limited(void **state)
     assert_ptr_equal(bd_interrupt_set(NULL), &is_stopped);
 }
 
+// RaggedRange gives as many values as its inputs say.
+static void the_memory_of_kernels_is_limited(void **state)
+{
+    (void)state;
+    const size_t before = bd_buffer_pool_get_stats().bytes_most;
+    const char *const limits[] = {"int32[] 3", "int32[] 100000000"}, *const values[] = {"[0 1 2]", "unknown"};
+    for (int i = 0; i < 2; i++) {
+        braid_out range = OUT("RaggedRange", NULL, lit("int32[] 0"), lit(limits[i]), lit("int32[] 1"));
+        check_value((braid_out){range.op, 1}, values[i]);
+    }
+    assert_in_range(bd_buffer_pool_get_stats().bytes_most - before, 0, 4 << 20);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -208,6 +221,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(values_are_given_to_front_ends, open_graph, close_graph),
         cmocka_unit_test_setup_teardown(the_time_of_kernels_is_limited, open_graph,
                                         close_graph_and_reset_clock),
+        cmocka_unit_test_setup_teardown(the_memory_of_kernels_is_limited, open_graph, close_graph),
     };
     return BD_RUN_TESTS(tests);
 }
