@@ -123,6 +123,11 @@ typedef struct braid_run_args {
     /// Ends this run with Cancelled; of the same session. NULL: none. Borrowed for the call. It costs the run
     /// nothing.
     braid_cancellation *cancellation;
+    /// What the run writes to files for TensorFlow's debugger: a serialized tensorflow.DebugOptions of
+    /// `debug_options_len` bytes (RunOptions.debug_options). NULL: nothing. Borrowed for the call. URLs are
+    /// directories, file://DIR, on the hosts of the tasks. Such a run is planned by itself, without rewrites.
+    const void *debug_options;
+    size_t debug_options_len;
 } braid_run_args;
 
 /// Opens a session on `graph`, which stays the caller's and may grow later: the next run sends the new nodes.
@@ -172,6 +177,8 @@ typedef struct braid_callable_options {
     int64_t timeout_ms; ///< of each run: DeadlineExceeded after this; 0: after the session's
     bool is_traced;     ///< the runs can return their records
     unsigned records;   ///< what these have, BRAID_RECORD_...; 0: BRAID_RECORD_STATS, which makes runs slower
+    const void *debug_options; ///< what each run writes, as in braid_run_args; NULL: nothing
+    size_t debug_options_len;
 } braid_callable_options;
 
 /// Plans the runs of `signature`. `options` NULL: the defaults. NULL on an error: those of a run, or

@@ -301,11 +301,11 @@ bool native_session_init(PyObject *module)
 {
     static PyMethodDef methods[] = {
         {"run", (PyCFunction)(void (*)(void))native_run, METH_VARARGS | METH_KEYWORDS,
-         "run(feeds, fetches, targets, timeout_ms=0, records=0): runs what the lists need. A feed is (Op, index, "
+         "run(feeds, fetches, targets, timeout_ms=0, records=0, debug=None): runs what the lists need. A feed is (Op, index, "
          "Tensor), a fetch (Op, index), a target an Op. Returns the fetched tensors; with `records` (BRAID_RECORD_...) "
-         "a pair of these and the bytes of a RunMetadata."},
+         "a pair of these and the bytes of a RunMetadata. `debug`: the bytes of DebugOptions."},
         {"make_callable", (PyCFunction)(void (*)(void))native_make_callable, METH_VARARGS | METH_KEYWORDS,
-         "make_callable(feeds, fetches, targets, connections=(), timeout_ms=0, trace=False): plans runs of what "
+         "make_callable(feeds, fetches, targets, connections=(), timeout_ms=0, trace=False, debug=None): plans runs of what "
          "the lists need. A feed or fetch is (Op, index); of a connection (from, to), the consumers of `to` get "
          "`from`. Returns a Callable."},
         {"partial_run", native_partial_run, METH_VARARGS,

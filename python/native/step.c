@@ -94,6 +94,18 @@ static bool watch(native_watch *w, PyObject *session)
     return !open || native_watch_begin(w, interrupt, open);
 }
 
+// Points `args` at the bytes of `debug`, DebugOptions or None. False: an exception is set.
+static bool set_debug(PyObject *debug, const void **data, size_t *len)
+{
+    char *bytes;
+    Py_ssize_t size;
+    if (!debug || debug == Py_None) return true;
+    if (PyBytes_AsStringAndSize(debug, &bytes, &size) < 0) return false;
+    *data = bytes;
+    *len = (size_t)size;
+    return true;
+}
+
 static braid_run_args args_of(const step *s, long long timeout_ms)
 {
     return (braid_run_args){.feeds = s->feeds,
@@ -128,9 +140,10 @@ static PyObject *result(braid_tensor **tensors, Py_ssize_t count, const braid_ru
     return Py_BuildValue("(Ny#)", list, data, (Py_ssize_t)len);
 }
 
-static PyObject *run_step(PyObject *session, step *s, long long timeout_ms)
+static PyObject *run_step(PyObject *session, step *s, long long timeout_ms, PyObject *debug)
 {
     braid_run_args args = args_of(s, timeout_ms);
+    if (!set_debug(debug, &args.debug_options, &args.debug_options_len)) return NULL;
     native_watch w;
     if (!watch(&w, session)) return NULL;
     args.cancellation = native_watch_cancellation(&w);
@@ -147,18 +160,18 @@ static PyObject *run_step(PyObject *session, step *s, long long timeout_ms)
 
 PyObject *native_run(PyObject *self, PyObject *args, PyObject *keywords)
 {
-    static char *names[] = {"feeds", "fetches", "targets", "timeout_ms", "records", NULL};
-    PyObject *feeds, *fetches, *targets;
+    static char *names[] = {"feeds", "fetches", "targets", "timeout_ms", "records", "debug", NULL};
+    PyObject *feeds, *fetches, *targets, *debug = NULL;
     long long timeout_ms = 0;
     unsigned records = 0;
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O!O!O!|LI", names, &PyList_Type, &feeds, &PyList_Type,
-                                     &fetches, &PyList_Type, &targets, &timeout_ms, &records))
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O!O!O!|LIO", names, &PyList_Type, &feeds, &PyList_Type,
+                                     &fetches, &PyList_Type, &targets, &timeout_ms, &records, &debug))
         return NULL;
     step s;
     s.metadata = records ? braid_run_metadata_new() : NULL;
     s.records = records;
     PyObject *results = NULL;
-    if (step_init(&s, feeds, fetches, targets)) results = run_step(self, &s, timeout_ms);
+    if (step_init(&s, feeds, fetches, targets)) results = run_step(self, &s, timeout_ms, debug);
     step_free(&s);
     return results;
 }
@@ -235,14 +248,16 @@ static PyObject *callable_new(PyObject *session, const braid_signature *of, cons
 
 PyObject *native_make_callable(PyObject *self, PyObject *args, PyObject *keywords)
 {
-    static char *names[] = {"feeds", "fetches", "targets", "connections", "timeout_ms", "trace", NULL};
-    PyObject *feeds, *fetches, *targets, *connections = NULL;
+    static char *names[] = {"feeds",      "fetches", "targets", "connections",
+                            "timeout_ms", "trace",   "debug",   NULL};
+    PyObject *feeds, *fetches, *targets, *connections = NULL, *debug = NULL;
     long long timeout_ms = 0;
     int trace = 0;
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "OOO|OLp", names, &feeds, &fetches, &targets,
-                                     &connections, &timeout_ms, &trace))
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "OOO|OLpO", names, &feeds, &fetches, &targets,
+                                     &connections, &timeout_ms, &trace, &debug))
         return NULL;
     braid_callable_options o = {.timeout_ms = timeout_ms, .is_traced = trace};
+    if (!set_debug(debug, &o.debug_options, &o.debug_options_len)) return NULL;
     signature s __attribute__((cleanup(signature_end))) = {0};
     if (!signature_init(&s, feeds, fetches, targets)) return NULL;
     braid_connection *pairs __attribute__((cleanup(native_free_array))) = NULL;

@@ -387,6 +387,7 @@ static void make_parts(braid_server *s, const char *job, int index, const braid_
                                                            .is_open = options->insecure && !s->uses_tls});
     bd_local_worker_use_clusters(s->env.worker, s->env.session_clusters);
     s->env.master = bd_master_new(&(bd_master_env){.peers = &s->peers,
+                                                   .fs = &s->files.fs,
                                                    .timers = s->timers,
                                                    .pool = s->waiting,
                                                    .cancellation = s->env.cancellation,

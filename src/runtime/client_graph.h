@@ -6,6 +6,8 @@
 #include "graph/graph.h"
 #include "runtime/device.h"
 
+struct Tensorflow__DebugOptions; // tensorflow/core/protobuf/debug.pb-c.h
+
 // The feeds, fetches and targets of a run, by name: the key of the plan cache.
 typedef struct bd_run_signature {
     const char *const *feeds; // "x:0" or "x"
@@ -19,6 +21,7 @@ typedef struct bd_run_signature {
     // `connect_from` instead.
     const char *const *connect_from, *const *connect_to;
     int connection_count;
+    const struct Tensorflow__DebugOptions *debug; // what is watched (debug_nodes.h); NULL: nothing
 } bd_run_signature;
 
 // The maximum number of callables, and of partial runs, in a session; one more is ResourceExhausted.

@@ -78,8 +78,8 @@ static braid_code compile(void *arg, const bd_run_signature *signature, bd_cance
     if (code) return code;
     partial_plan *p = plan_new(s, &prepared);
     const bd_local_devices devices = {.devices = s->devices, .infos = s->infos, .count = s->device_count};
-    code = bd_executable_compile(&prepared.graph, &devices, s->disabled_rewrites, s->kernels, &p->executable,
-                                 st);
+    code = bd_executable_compile(&prepared.graph, &devices, s->disabled_rewrites, NULL, s->kernels,
+                                 &p->executable, st);
     bd_client_graph_fini(&prepared);
     if (code) {
         plan_unref(p);

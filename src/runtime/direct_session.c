@@ -10,6 +10,7 @@
 #include "base/hogwild.h"
 #include "graph/lower.h"
 #include "graph/turns.h"
+#include "runtime/debug_nodes.h"
 #include "runtime/placer.h"
 #include "runtime/step_stats_proto.h"
 #include <string.h>
@@ -126,7 +127,8 @@ static braid_code compile(void *arg, const bd_run_signature *signature, bd_cance
     if (code) return code;
     const bd_local_devices devices = {.devices = s->devices, .infos = s->infos, .count = s->device_count};
     bd_executable *e;
-    code = bd_executable_compile(&prepared.graph, &devices, s->disabled_rewrites, s->kernels, &e, st);
+    code = bd_executable_compile(&prepared.graph, &devices, s->disabled_rewrites, signature->debug,
+                                 s->kernels, &e, st);
     bd_client_graph_fini(&prepared);
     *entry = e;
     return code;
@@ -293,6 +295,14 @@ static void write_metadata(const bd_direct_session *s, const bd_executable *entr
     bd_wire_writer_finish(&out);
 }
 
+static braid_code begin_debug_step(const bd_direct_session *s, bd_executable *entry,
+                                   const bd_run_signature *sig, braid_status *st)
+{
+    static atomic_llong steps; // with watches, of the process
+    return bd_debug_begin_step(sig, s->devices[0]->fs, atomic_fetch_add(&steps, 1),
+                               bd_executable_count_debug_step(entry), st);
+}
+
 // Runs the compiled entry of the signature. `f` is open and has the order of the feeds and fetches.
 static braid_code run_entry(bd_direct_session *s, bd_executable *entry, frame_values *f,
                             const bd_session_run *v, braid_status *st)
@@ -305,7 +315,8 @@ static braid_code run_entry(bd_direct_session *s, bd_executable *entry, frame_va
     step.container = bd_direct_container(container, step.id);
     step.collectives = &s->collectives;
     if (v->records & BRAID_RECORD_STATS) step.stats = bd_step_stats_collector_new();
-    braid_code code = run_limited(s, entry, &step, v, st);
+    braid_code code = sig->debug ? begin_debug_step(s, entry, sig, st) : BRAID_OK;
+    if (!code) code = run_limited(s, entry, &step, v, st);
     if (!code) code = take_results(f, sig, v->fetches, st);
     if (!code && v->metadata) write_metadata(s, entry, step.stats, v);
     bd_step_stats_collector_unref(step.stats);

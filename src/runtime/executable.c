@@ -4,6 +4,7 @@
 #include "base/alloc.h"
 #include "base/slab.h"
 #include "base/thread.h"
+#include "runtime/debug_nodes.h"
 #include "runtime/function_runtime.h"
 #include "runtime/optimize.h"
 #include "runtime/partition.h"
@@ -17,6 +18,7 @@ typedef struct partition {
 struct bd_executable {
     atomic_int refs;
     bool uses_rendezvous;
+    atomic_llong debug_steps;
     bd_function_runtime *functions; // the functions that its nodes call; NULL: those of the step
     int partition_count;
     partition partitions[];
@@ -48,6 +50,11 @@ void bd_executable_unref(void *executable)
     bd_free(e);
 }
 
+int64_t bd_executable_count_debug_step(bd_executable *e)
+{
+    return atomic_fetch_add_explicit(&e->debug_steps, 1, memory_order_relaxed);
+}
+
 int bd_executable_partition_count(const bd_executable *e)
 {
     return e->partition_count;
@@ -76,55 +83,59 @@ static bd_device *find_device(const bd_local_devices *devices, const char *name)
     return NULL;
 }
 
+// How graphs become plans.
+typedef struct compiling {
+    const bd_local_devices *devices;
+    unsigned disabled_rewrites;
+    const Tensorflow__DebugOptions *debug; // NULL: none
+    bd_kernel_store *store;
+} compiling;
+
 static braid_code compile_partition(bd_executable *e, int i, braid_graph *g, bd_device *device,
-                                    bd_kernel_store *store, braid_status *st)
+                                    const compiling *how, braid_status *st)
 {
     e->partitions[i].device = device;
-    braid_code code = bd_plan_compile(g, device, store, &e->partitions[i].plan, st);
+    braid_code code = how->debug ? bd_debug_add_nodes(g, how->debug, device->fs, st)
+                                 : bd_optimize(g, how->disabled_rewrites, st);
+    if (!code) code = bd_plan_compile(g, device, how->store, &e->partitions[i].plan, st);
     if (!code) e->uses_rendezvous |= bd_plan_uses_rendezvous(e->partitions[i].plan);
     return code;
 }
 
-static braid_code compile_partitions(bd_executable *e, bd_partitions *partitions,
-                                     const bd_local_devices *devices, unsigned disabled_rewrites,
-                                     bd_kernel_store *store, braid_status *st)
+static braid_code compile_partitions(bd_executable *e, bd_partitions *partitions, const compiling *how,
+                                     braid_status *st)
 {
     for (int i = 0; i < partitions->count; i++) {
-        bd_device *device = find_device(devices, partitions->items[i].location);
+        bd_device *device = find_device(how->devices, partitions->items[i].location);
         if (!device)
             return bd_fail(st, BRAID_INTERNAL, "there is no device %s here", partitions->items[i].location);
-        braid_code code = bd_optimize(&partitions->items[i].graph, disabled_rewrites, st);
-        if (!code) code = compile_partition(e, i, &partitions->items[i].graph, device, store, st);
-        if (code) return code;
+        if (compile_partition(e, i, &partitions->items[i].graph, device, how, st)) return st->code;
     }
     return BRAID_OK;
 }
 
-static braid_code compile_cut(braid_graph *g, const bd_local_devices *devices, unsigned disabled_rewrites,
-                              bd_kernel_store *store, bd_executable **out, braid_status *st)
+static braid_code compile_cut(braid_graph *g, const compiling *how, bd_executable **out, braid_status *st)
 {
     bd_partitions partitions = {0};
     const bd_partition_options options = {
-        .by_device = true, .devices = devices->infos, .device_count = devices->count};
+        .by_device = true, .devices = how->devices->infos, .device_count = how->devices->count};
     braid_code code = bd_partition_graph(g, &options, &partitions, st);
     if (code) return code;
     *out = new_executable(partitions.count);
-    code = compile_partitions(*out, &partitions, devices, disabled_rewrites, store, st);
+    code = compile_partitions(*out, &partitions, how, st);
     bd_partitions_fini(&partitions);
     return code;
 }
 
-static braid_code compile(braid_graph *g, const bd_local_devices *devices, unsigned disabled_rewrites,
-                          bd_kernel_store *store, bd_executable **out, braid_status *st)
+static braid_code compile(braid_graph *g, const compiling *how, bd_executable **out, braid_status *st)
 {
     *out = NULL;
     braid_code code;
-    if (devices->count == 1) {
+    if (how->devices->count == 1) {
         *out = new_executable(1);
-        code = bd_optimize(g, disabled_rewrites, st);
-        if (!code) code = compile_partition(*out, 0, g, devices->devices[0], store, st);
+        code = compile_partition(*out, 0, g, how->devices->devices[0], how, st);
     } else {
-        code = compile_cut(g, devices, disabled_rewrites, store, out, st);
+        code = compile_cut(g, how, out, st);
     }
     if (code) {
         bd_executable_unref(*out);
@@ -134,10 +145,13 @@ static braid_code compile(braid_graph *g, const bd_local_devices *devices, unsig
 }
 
 braid_code bd_executable_compile(braid_graph *g, const bd_local_devices *devices, unsigned disabled_rewrites,
-                                 bd_kernel_store *store, bd_executable **out, braid_status *st)
+                                 const Tensorflow__DebugOptions *debug, bd_kernel_store *store,
+                                 bd_executable **out, braid_status *st)
 {
+    const compiling how = {
+        .devices = devices, .disabled_rewrites = disabled_rewrites, .debug = debug, .store = store};
     bd_library *library = bd_library_ref(g->library); // the graph is used up
-    braid_code code = compile(g, devices, disabled_rewrites, store, out, st);
+    braid_code code = compile(g, &how, out, st);
     if (!code)
         (*out)->functions = bd_function_runtime_new(
             library, &(bd_function_surroundings){.devices = devices, .disabled_rewrites = disabled_rewrites});
@@ -148,7 +162,7 @@ braid_code bd_executable_compile(braid_graph *g, const bd_local_devices *devices
 braid_code bd_executable_compile_body(braid_graph *g, const bd_local_devices *devices,
                                       unsigned disabled_rewrites, bd_executable **out, braid_status *st)
 {
-    return compile(g, devices, disabled_rewrites, NULL, out, st);
+    return compile(g, &(compiling){.devices = devices, .disabled_rewrites = disabled_rewrites}, out, st);
 }
 
 // ---- Running ----

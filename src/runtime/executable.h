@@ -6,12 +6,15 @@
 #include "runtime/plan.h"
 
 typedef struct bd_executable bd_executable;
+struct Tensorflow__DebugOptions; // tensorflow/core/protobuf/debug.pb-c.h
 
 // Compiles `g`, whose nodes are placed, into one plan for each device that has nodes, with all rewrites but
-// `disabled_rewrites` (BRAID_REWRITE_...); `g` is used up. The executable has count 1, and an environment for
+// `disabled_rewrites` (BRAID_REWRITE_...), or with the debug nodes of `debug` and no rewrites (debug_nodes.h;
+// NULL: none); `g` is used up. The executable has count 1, and an environment for
 // the functions that its nodes call. Errors: those of bd_partition_graph and bd_plan_compile.
 braid_code bd_executable_compile(braid_graph *g, const bd_local_devices *devices, unsigned disabled_rewrites,
-                                 bd_kernel_store *store, bd_executable **out, braid_status *st);
+                                 const struct Tensorflow__DebugOptions *debug, bd_kernel_store *store,
+                                 bd_executable **out, braid_status *st);
 // As a plan cache wants them.
 void *bd_executable_ref(void *executable);
 void bd_executable_unref(void *executable); // NULL is accepted
@@ -22,6 +25,7 @@ braid_code bd_executable_compile_body(braid_graph *g, const bd_local_devices *de
                                       unsigned disabled_rewrites, bd_executable **out, braid_status *st);
 
 bool bd_executable_uses_rendezvous(const bd_executable *e);
+int64_t bd_executable_count_debug_step(bd_executable *e);  // 0, 1, 2, ...: another step with debug nodes
 int bd_executable_partition_count(const bd_executable *e); // the devices it runs on
 
 // Writes the graph of each plan as field `field`, a GraphDef.

@@ -17,6 +17,7 @@
 #include "base/map.h"
 #include "base/strbuf.h"
 #include "base/thread.h"
+#include "runtime/debug_nodes.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -95,6 +96,10 @@ static void make_key(signature_key *key, const bd_run_signature *s)
     size_t len = 1 + names_len(s->feeds, s->feed_count) + names_len(s->fetches, s->fetch_count) +
                  names_len(s->targets, s->target_count) + names_len(s->connect_from, s->connection_count) +
                  names_len(s->connect_to, s->connection_count);
+    bd_strbuf watches = {0};
+    if (s->debug) bd_debug_describe(s->debug, &watches);
+    const char *debug = bd_strbuf_str(&watches);
+    if (s->debug) len += names_len(&debug, 1);
     key->text = len < sizeof key->inline_text ? key->inline_text : bd_malloc(len + 1);
     key->len = len;
     char *to = key->text;
@@ -104,7 +109,9 @@ static void make_key(signature_key *key, const bd_run_signature *s)
     to = put_names(to, '!', s->targets, s->target_count);
     to = put_names(to, '(', s->connect_from, s->connection_count);
     to = put_names(to, ')', s->connect_to, s->connection_count);
+    if (s->debug) to = put_names(to, '?', &debug, 1);
     *to = 0;
+    bd_strbuf_fini(&watches);
 }
 
 static void free_key(signature_key *key)
@@ -169,7 +176,8 @@ static sorted_signature sort_signature(const bd_run_signature *s, int *order)
     sorted_signature out = {.s = {.is_partial = s->is_partial,
                                   .connect_from = s->connect_from,
                                   .connect_to = s->connect_to,
-                                  .connection_count = s->connection_count}};
+                                  .connection_count = s->connection_count,
+                                  .debug = s->debug}};
     size_t total = (size_t)s->feed_count + (size_t)s->fetch_count + (size_t)s->target_count;
     out.names = bd_calloc(total + 1, sizeof *out.names);
     const char **feeds = out.names;

@@ -6,6 +6,7 @@
 #include "base/fork.h"
 #include "graph/location.h"
 #include "graph/turns.h"
+#include "runtime/debug_nodes.h"
 #include "runtime/run_metadata.h"
 
 braid_session *bd_session_wrap(braid_graph *graph, bd_session *impl)
@@ -122,7 +123,12 @@ static braid_code run(braid_session *s, const braid_run_args *args, braid_status
     if (!code) code = bd_session_send_new_nodes(s, st);
     if (code) return code;
     bd_session_request q;
+    BD_PROTO_ARENA(arena);
+    const Tensorflow__DebugOptions *debug = NULL;
+    if (args->debug_options) debug = bd_debug_parse(args->debug_options, args->debug_options_len, arena, st);
+    if (st->code) return st->code;
     bd_session_request_open(&q, args);
+    q.signature.debug = debug;
     bd_message metadata;
     bd_message_init(&metadata);
     if (q.signature.fetch_count || q.signature.target_count)

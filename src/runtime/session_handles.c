@@ -5,6 +5,7 @@
 #include "runtime/session_internal.h"
 
 #include "base/alloc.h"
+#include "runtime/debug_nodes.h"
 #include "runtime/run_metadata.h"
 
 // A copy of a signature, with the names it refers to.
@@ -61,7 +62,8 @@ struct braid_callable {
     braid_session *session; // a reference
     signature_copy signature;
     int64_t handle;
-    unsigned records; // 0: its runs are not traced
+    unsigned records;     // 0: its runs are not traced
+    bd_proto_arena arena; // of the options of the debugger
 };
 
 static char *name_of(braid_out out)
@@ -94,13 +96,17 @@ static braid_code make(braid_callable *c, const braid_callable_options *o, braid
     braid_session *s = c->session;
     const bd_callable_options options = {.timeout_ms = o->timeout_ms,
                                          .records = bd_records(o->is_traced, o->records)};
-    if (set_connections(c, o, st) || bd_session_send_new_nodes(s, st)) return st->code;
+    if (o->debug_options)
+        c->signature.request.signature.debug =
+            bd_debug_parse(o->debug_options, o->debug_options_len, &c->arena, st);
+    if (st->code || set_connections(c, o, st) || bd_session_send_new_nodes(s, st)) return st->code;
     return s->impl->ops->make_callable(s->impl, &c->signature.request.signature, &options, &c->handle, st);
 }
 
 static void callable_drop(braid_callable *c)
 {
     signature_copy_fini(&c->signature);
+    bd_proto_arena_fini(&c->arena);
     bd_session_unref(c->session);
     bd_free(c);
 }
@@ -240,6 +246,8 @@ static braid_code call_partial(const braid_partial_run *r, const braid_run_args 
         return bd_fail(st, BRAID_INVALID_ARGUMENT,
                        "A call of a partial run has %s: only the signature may have them",
                        args->metadata ? "metadata" : "targets");
+    if (args->debug_options)
+        return bd_fail(st, BRAID_UNIMPLEMENTED, "A partial run cannot be watched by the debugger");
     bd_cancellation *cancellation;
     if (bd_session_check_cancellation(s, args->cancellation, &cancellation, st)) return st->code;
     bd_session_request q;

@@ -1,6 +1,9 @@
 # What of ConfigProto and RunOptions changes what a session does: it is heeded, or refused by name.
 # labels: concurrent
 # timeout: 120
+import os
+import tempfile
+
 from client import InteropTest, Session
 from cluster import Cluster, main
 from graphs import FLOAT, const, graph, node, variable
@@ -258,12 +261,20 @@ class SessionConfigTest(InteropTest):
 
     # ---- RunOptions ----
 
-    def test_watching_tensors_is_refused(self):
-        watch = debug_pb2.DebugTensorWatch(node_name="v", debug_ops=["DebugIdentity"])
+    def test_watched_tensors_are_written_to_the_debug_url(self):
+        watch = debug_pb2.DebugTensorWatch(node_name="v/one", debug_ops=["DebugIdentity"])
         options = {"debug_options": debug_pb2.DebugOptions(debug_tensor_watch_opts=[watch])}
-        self.assertEqual(self.session().run("v/one:0", options=options), 1.0)  # it is sent to nobody
-        options["debug_options"].debug_tensor_watch_opts[0].debug_urls.append("file:///tmp/tfdbg")
-        with self.fails("UNIMPLEMENTED", "RunOptions.debug_options", "'v'", "file:///tmp/tfdbg"):
+        self.assertEqual(self.session().run("v/one:0", options=options), 1.0)  # it is written to no file
+        urls = options["debug_options"].debug_tensor_watch_opts[0].debug_urls
+        with tempfile.TemporaryDirectory() as root:
+            urls.append("file://" + root)
+            self.assertEqual(self.session().run("v/one:0", options=options), 1.0)
+            found = [name for _, _, names in os.walk(root) for name in names]
+            self.assertEqual(sum(name.startswith("one_0_DebugIdentity_") for name in found), 1)
+            self.assertEqual(sum(name.startswith("_tfdbg_graph_hash") for name in found), 1)
+            self.assertEqual(sum(name.startswith("_tfdbg_core_metadata_sessionrun-") for name in found), 1)
+        urls[0] = "grpc://localhost:6064"
+        with self.fails("UNIMPLEMENTED", "grpc://localhost:6064"):
             self.session().run("v/one:0", options=options)
 
 

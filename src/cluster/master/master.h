@@ -52,6 +52,7 @@ typedef struct bd_master_env {
     int64_t operation_timeout_ms; // of a run for which neither it nor its session names a time; 0: none
     bd_session_config defaults;   // of all sessions: what they have besides what they ask for
     int64_t step_ms_max;          // the longest time of a step; 0: no limit
+    const bd_fs *fs;              // for the files of the debugger
 } bd_master_env;
 
 // The objects that `env` points to must outlive the master, but for what `defaults` names.

@@ -7,6 +7,7 @@
 #include "base/thread.h"
 #include "cluster/master/master.h"
 #include "cluster/membership/device_finder.h"
+#include "runtime/debug_nodes.h"
 #include "runtime/plan_cache.h"
 
 typedef struct bd_trace bd_trace; // master_trace.c
@@ -98,6 +99,7 @@ typedef struct bd_master_plan {
     int partition_count;
     int64_t collective_graph_key; // of its collective instances, when the session names a leader; 0: none
     atomic_llong runs;            // counted where the session builds cost models
+    atomic_llong debug_steps;     // steps with watches
     bd_arena arena;
     atomic_int refs;
 } bd_master_plan;
@@ -109,6 +111,7 @@ struct bd_pinned_plan {
     bd_master_plan *plan;       // a reference
     int *order;                 // feed i is the plan's order[i]; fetches behind them
     bd_arena arena;
+    bd_proto_arena debug_arena; // of signature.debug
     atomic_int refs;
 };
 // With count 1; takes one more reference to `plan`.

@@ -55,6 +55,7 @@ bd_pinned_plan *bd_pinned_plan_new(const bd_run_signature *s, bd_master_plan *pl
     k->signature = *s;
     k->signature.feeds = copy_names(&k->arena, s->feeds, s->feed_count);
     k->signature.fetches = copy_names(&k->arena, s->fetches, s->fetch_count);
+    if (s->debug) k->signature.debug = bd_debug_copy(s->debug, &k->debug_arena);
     k->signature.targets = NULL; // they are the plan's, and so are connections
     k->signature.connect_from = k->signature.connect_to = NULL;
     k->signature.target_count = k->signature.connection_count = 0;
@@ -71,6 +72,7 @@ void bd_pinned_plan_unref(bd_pinned_plan *k)
 {
     if (!k || atomic_fetch_sub_explicit(&k->refs, 1, memory_order_acq_rel) != 1) return;
     bd_master_plan_unref(k->plan);
+    bd_proto_arena_fini(&k->debug_arena);
     bd_arena_fini(&k->arena);
     bd_free(k);
 }
@@ -119,7 +121,8 @@ static void registered(void *arg, const char *graph_handle, const braid_status *
 
 // Registers on all tasks at the same time; the own task, which does it on this thread, is the last. The
 // token, a child of the session's, ends it.
-static braid_code register_partitions(bd_master_plan *p, bd_partitions *graphs, bd_cancellation *cancellation,
+static braid_code register_partitions(bd_master_plan *p, bd_partitions *graphs,
+                                      const Tensorflow__DebugOptions *debug, bd_cancellation *cancellation,
                                       braid_status *st)
 {
     if (p->partition_count == 0) return BRAID_OK;
@@ -131,7 +134,7 @@ static braid_code register_partitions(bd_master_plan *p, bd_partitions *graphs, 
         each[i] = (registration){&all, &p->partitions[i]};
         bd_worker *w = p->partitions[i].peer->worker;
         w->ops->register_graph(w, p->session->handle, &partition_of_partition(p->session, graphs, i)->graph,
-                               p->session->disabled_rewrites, cancellation, registered, &each[i]);
+                               p->session->disabled_rewrites, debug, cancellation, registered, &each[i]);
     }
     bd_event_wait(&all.all); // ends: each task answers, or its connection or the token ends it
     bd_status_move(st, &all.status);
@@ -273,7 +276,7 @@ static braid_code compile(void *arg, const bd_run_signature *signature, bd_cance
     bd_master_plan *p = plan_new(s, &graphs);
     if (s->leader) p->collective_graph_key = collective_graph_key(&prepared.graph);
     connect_client(p, &prepared);
-    code = register_partitions(p, &graphs, cancellation, st);
+    code = register_partitions(p, &graphs, signature->debug, cancellation, st);
     bd_partitions_fini(&graphs);
     bd_client_graph_fini(&prepared);
     if (code)

@@ -456,6 +456,13 @@ static bool is_run_of_cost_model(const step *s, bd_master_plan *plan)
     return (run - session->cost_model_after) % session->cost_model_every == 0;
 }
 
+// As TensorFlow's master, this one does not count the steps of the process.
+static braid_code begin_debug(const step *s, bd_master_plan *plan, braid_status *st)
+{
+    const int64_t number = atomic_fetch_add_explicit(&plan->debug_steps, 1, memory_order_relaxed);
+    return bd_debug_begin_step(s->args->signature, s->session->master->env.fs, -1, number, st);
+}
+
 // Starts the step, whose plan is made.
 static void begin(step *s, bd_master_plan *plan)
 {
@@ -464,6 +471,7 @@ static void begin(step *s, bd_master_plan *plan)
     s->plan = plan;
     bd_mutex_unlock(&s->mu);
     const bd_master_session *session = s->session;
+    BD_STATUS(st);
     if (s->args->collective_graph_key)
         s->collective_graph_key = s->args->collective_graph_key;
     else
@@ -471,6 +479,8 @@ static void begin(step *s, bd_master_plan *plan)
     if (s->args->keeps) {
         *s->args->keeps = bd_pinned_plan_new(s->args->signature, plan, s->order);
         finish(s);
+    } else if (s->args->signature->debug && begin_debug(s, plan, st)) {
+        fail(s, st);
     } else if (s->collective_graph_key && s->args->phase == BD_RUN_WHOLE) {
         bd_task_collectives_begin_step(session->master->env.collectives, session->leader,
                                        s->collective_graph_key, s->cancellation, id_known, s);

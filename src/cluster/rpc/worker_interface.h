@@ -13,6 +13,8 @@
 #include "runtime/device.h"
 #include "tensor/tensor.h"
 
+struct Tensorflow__DebugOptions; // tensorflow/core/protobuf/debug.pb-c.h
+
 typedef struct bd_worker bd_worker;
 
 typedef void (*bd_worker_done_fn)(void *arg, const braid_status *st);
@@ -87,10 +89,10 @@ typedef struct bd_worker_ops {
     void (*cleanup_graph)(bd_worker *w, int64_t step_id, bd_worker_done_fn fn, void *arg);
     // `graph` is taken over (left empty); all its nodes are placed on devices of the task. Cancelling ends
     // the call with the reason of the cancellation; a graph that the task registers nevertheless is freed
-    // with its session. `disabled_rewrites`: BRAID_REWRITE_...
+    // with its session. `disabled_rewrites`: BRAID_REWRITE_... `debug`: what is watched; NULL: nothing.
     void (*register_graph)(bd_worker *w, const char *session_handle, braid_graph *graph,
-                           unsigned disabled_rewrites, bd_cancellation *cancellation, bd_worker_graph_fn fn,
-                           void *arg);
+                           unsigned disabled_rewrites, const struct Tensorflow__DebugOptions *debug,
+                           bd_cancellation *cancellation, bd_worker_graph_fn fn, void *arg);
     // Cancelling ends it with the reason of the cancellation. Aborted "Graph handle is not found" when the
     // task does not know the graph.
     void (*run_graph)(bd_worker *w, bd_run_graph *run, bd_cancellation *cancellation, bd_worker_done_fn fn,

@@ -85,8 +85,8 @@ static braid_code read_make(bd_service_env *env, make_call *c, bd_incoming *call
     if (!c->request) return st->code;
     const Tensorflow__CallableOptions *o = c->request->options ? c->request->options : &no_options;
     set_make_args(c, o);
-    if (bd_run_options_read(o->run_options, &c->args, st) || bd_signature_check(&c->signature, st) ||
-        check_devices(o, st))
+    if (bd_run_options_read(o->run_options, &c->args, &c->signature, st) ||
+        bd_signature_check(&c->signature, st) || check_devices(o, st))
         return st->code;
     c->session = bd_service_session(env, call, c->request->session_handle, st);
     if (!c->session) return st->code;

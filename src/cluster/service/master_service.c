@@ -350,7 +350,7 @@ static braid_code read_run(run_call *c, bd_incoming *call, braid_status *st)
     c->session = bd_service_session(c->env, call, c->request->session_handle, st);
     if (!c->session) return st->code;
     set_args(c);
-    if (bd_run_options_read(c->request->options, &c->args, st)) return st->code;
+    if (bd_run_options_read(c->request->options, &c->args, &c->signature, st)) return st->code;
     c->args.metadata = &c->metadata;
     return bd_run_id_check(c->env, "RunStep", c->request->request_id, st);
 }

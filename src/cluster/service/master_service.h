@@ -26,10 +26,9 @@ void bd_serve_partial_run_setup(bd_service_env *env, bd_incoming *call);
 bool bd_is_name(const uint8_t *text, size_t len);
 // NotFound, as for unknown names, when a name of the signature contains a control character.
 braid_code bd_signature_check(const bd_run_signature *signature, braid_status *st);
-// Reads the RunOptions (NULL: none) that a run uses. Unimplemented, naming the option, for options that are
-// not supported and would change the run.
+// Reads the RunOptions (NULL: none) that a run uses; what they watch is part of the signature, and borrowed.
 braid_code bd_run_options_read(const Tensorflow__RunOptions *options, bd_master_run_args *args,
-                               braid_status *st);
+                               bd_run_signature *signature, braid_status *st);
 // Aborted when a request with this id was received before; 0 is no id.
 braid_code bd_run_id_check(bd_service_env *env, const char *method, int64_t request_id, braid_status *st);
 

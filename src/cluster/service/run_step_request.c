@@ -1,6 +1,7 @@
 // Shared by the requests of MasterService that run steps: names, options and request ids.
 #include "cluster/service/master_service.h"
 #include "cluster/service/services.h"
+#include "runtime/debug_nodes.h"
 #include <string.h>
 
 bool bd_is_name(const uint8_t *text, size_t len)
@@ -35,25 +36,12 @@ braid_code bd_signature_check(const bd_run_signature *s, braid_status *st)
     return BRAID_OK;
 }
 
-// A watch without a debug URL has no effect.
-static braid_code check_debug_options(const Tensorflow__DebugOptions *o, braid_status *st)
-{
-    for (size_t i = 0; i < o->n_debug_tensor_watch_opts; i++) {
-        const Tensorflow__DebugTensorWatch *watch = o->debug_tensor_watch_opts[i];
-        if (watch->n_debug_urls > 0)
-            return bd_fail(
-                st, BRAID_UNIMPLEMENTED,
-                "RunOptions.debug_options: tensors cannot be watched (tfdbg), and none of '%.200s' is sent to "
-                "'%.200s'; fetch it instead",
-                watch->node_name, watch->debug_urls[0]);
-    }
-    return BRAID_OK;
-}
-
-braid_code bd_run_options_read(const Tensorflow__RunOptions *o, bd_master_run_args *args, braid_status *st)
+braid_code bd_run_options_read(const Tensorflow__RunOptions *o, bd_master_run_args *args,
+                               bd_run_signature *signature, braid_status *st)
 {
     if (!o) return BRAID_OK;
-    if (o->debug_options && check_debug_options(o->debug_options, st)) return st->code;
+    signature->debug = bd_debug_watches(o->debug_options, st);
+    if (st->code) return st->code;
     args->timeout_ms = o->timeout_in_ms;
     if (o->experimental) args->collective_graph_key = o->experimental->collective_graph_key;
     args->wants_stats = o->trace_level > TENSORFLOW__RUN_OPTIONS__TRACE_LEVEL__NO_TRACE;

@@ -16,6 +16,7 @@
 #include "op/function.h"
 #include "proto/pack.h"
 #include "runtime/cost_graph.h"
+#include "runtime/debug_nodes.h"
 #include "tensor/named_tensor.h"
 #include "tensorflow/core/protobuf/worker.pb-c.h"
 #include <string.h>
@@ -193,10 +194,12 @@ static void register_graph(bd_service_env *env, bd_incoming *call)
     if (request) bd_graph_import_message(&graph, &graph_def, st);
     bd_account_explain(st);
     bd_account_leave(turn);
+    const Tensorflow__DebugOptions *debug =
+        request && !st->code ? bd_debug_watches(request->debug_options, st) : NULL;
     if (request && !st->code)
-        bd_local_worker_register_graph(env->worker, request->session_handle,
-                                       request->create_worker_session_called, &graph,
-                                       bd_graph_options_read(request->graph_options), registered, call);
+        bd_local_worker_register_graph(
+            env->worker, request->session_handle, request->create_worker_session_called, &graph,
+            bd_graph_options_read(request->graph_options), debug, registered, call);
     else
         bd_incoming_reply_error(call, st);
     bd_graph_fini(&graph);

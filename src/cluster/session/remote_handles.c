@@ -41,6 +41,7 @@ static void write_make(const bd_remote_session *s, const bd_run_signature *signa
 {
     Tensorflow__RunOptions run = TENSORFLOW__RUN_OPTIONS__INIT;
     run.timeout_in_ms = options->timeout_ms;
+    run.debug_options = (Tensorflow__DebugOptions *)signature->debug;
     bd_remote_ask_records(&run, options->records);
     Tensorflow__CallableOptions callable = TENSORFLOW__CALLABLE_OPTIONS__INIT;
     callable.feed = (char **)signature->feeds;

@@ -168,7 +168,8 @@ static void write_run(const bd_remote_session *s, const bd_session_run *run, con
     rest.target = (char **)signature->targets;
     rest.n_target = (size_t)signature->target_count;
     rest.request_id = bd_request_id_next();
-    if (run->timeout_ms > 0 || run->records) rest.options = &options;
+    options.debug_options = (Tensorflow__DebugOptions *)signature->debug;
+    if (run->timeout_ms > 0 || run->records || signature->debug) rest.options = &options;
     if (partial_run) rest.partial_run_handle = (char *)partial_run;
     bd_wire_writer writer;
     bd_wire_writer_init(&writer, request);

@@ -10,6 +10,7 @@
 #include "cluster/worker/local_worker_internal.h"
 #include "cluster/worker/remote_functions.h"
 #include "graph/device_name.h"
+#include "runtime/debug_nodes.h"
 #include "runtime/optimize.h"
 #include "tensor/shared_memory.h"
 #include <inttypes.h>
@@ -300,7 +301,8 @@ static braid_code publish(bd_local_worker *w, bd_worker_graph *g, braid_status *
 // Compiles the graph, which is used up, and puts it into its session. Returns it with a reference, also when
 // the session is gone; NULL with another error.
 static bd_worker_graph *compile_graph(bd_local_worker *w, bd_worker_session *s, braid_graph *graph,
-                                      unsigned disabled_rewrites, braid_status *st)
+                                      unsigned disabled_rewrites, const Tensorflow__DebugOptions *debug,
+                                      braid_status *st)
 {
     const bd_account_turn turn = bd_account_enter(s->account);
     bd_library *library = bd_library_ref(graph->library);
@@ -309,9 +311,11 @@ static bd_worker_graph *compile_graph(bd_local_worker *w, bd_worker_session *s, 
     bd_charge charge = {0};
     braid_code code = bd_charge_set(&charge, bd_library_bytes(library), "A library of functions", st);
     if (!code) code = assign_devices(w, s, graph, st);
-    if (!code) code = bd_optimize(graph, disabled_rewrites, st);
+    bd_device *device = bd_worker_session_devices(w, s)->devices[0];
     if (!code)
-        code = bd_plan_compile(graph, bd_worker_session_devices(w, s)->devices[0], s->kernels, &plan, st);
+        code = debug ? bd_debug_add_nodes(graph, debug, device->fs, st)
+                     : bd_optimize(graph, disabled_rewrites, st);
+    if (!code) code = bd_plan_compile(graph, device, s->kernels, &plan, st);
     if (code) {
         bd_charge_fini(&charge);
         give_up_registering(w, s);
@@ -327,12 +331,12 @@ static bd_worker_graph *compile_graph(bd_local_worker *w, bd_worker_session *s, 
 }
 
 void bd_local_worker_register_graph(bd_local_worker *w, const char *session_handle, bool was_created,
-                                    braid_graph *graph, unsigned disabled_rewrites, bd_worker_graph_fn fn,
-                                    void *arg)
+                                    braid_graph *graph, unsigned disabled_rewrites,
+                                    const Tensorflow__DebugOptions *debug, bd_worker_graph_fn fn, void *arg)
 {
     BD_STATUS(st);
     bd_worker_session *s = find_session(w, session_handle, was_created, st);
-    bd_worker_graph *g = s ? compile_graph(w, s, graph, disabled_rewrites, st) : NULL;
+    bd_worker_graph *g = s ? compile_graph(w, s, graph, disabled_rewrites, debug, st) : NULL;
     bd_graph_fini(graph);
     bd_graph_init(graph);
     fn(arg, g && !st->code ? g->handle : NULL, st);
@@ -341,11 +345,11 @@ void bd_local_worker_register_graph(bd_local_worker *w, const char *session_hand
 
 // It does not wait, so it cannot be cancelled.
 static void register_graph(bd_worker *base, const char *session_handle, braid_graph *graph,
-                           unsigned disabled_rewrites, bd_cancellation *cancellation, bd_worker_graph_fn fn,
-                           void *arg)
+                           unsigned disabled_rewrites, const Tensorflow__DebugOptions *debug,
+                           bd_cancellation *cancellation, bd_worker_graph_fn fn, void *arg)
 {
     (void)cancellation;
-    bd_local_worker_register_graph(of(base), session_handle, true, graph, disabled_rewrites, fn, arg);
+    bd_local_worker_register_graph(of(base), session_handle, true, graph, disabled_rewrites, debug, fn, arg);
 }
 
 static void deregister_graph(bd_worker *base, const char *session_handle, const char *graph_handle,

@@ -12,6 +12,8 @@
 #include "cluster/worker/step_table.h"
 #include "runtime/plan.h"
 
+struct Tensorflow__DebugOptions; // tensorflow/core/protobuf/debug.pb-c.h
+
 typedef struct bd_local_worker bd_local_worker;
 
 // All must outlive it. `devices` are those of the task, which share their resources.
@@ -67,7 +69,8 @@ bd_local_worker *bd_local_worker_of(bd_worker *base); // the inverse
 // The same as the functions of bd_worker, for sessions that the master did not create: TensorFlow masters
 // register graphs under any session handle. Such a session lives as long as it has graphs.
 void bd_local_worker_register_graph(bd_local_worker *w, const char *session_handle, bool was_created,
-                                    braid_graph *graph, unsigned disabled_rewrites, bd_worker_graph_fn fn,
+                                    braid_graph *graph, unsigned disabled_rewrites,
+                                    const struct Tensorflow__DebugOptions *debug, bd_worker_graph_fn fn,
                                     void *arg);
 
 // Another task asks for a tensor by key, which names this task as the sender. Aborted naming both

@@ -357,7 +357,7 @@ static void begin(remote_functions *all, const bd_peer *peer, const bd_bytes *ke
     remote_call *c = f ? call_new(all, f, from->call) : NULL;
     bd_worker *w = peer->worker;
     if (c && is_new)
-        w->ops->register_graph(w, all->session_handle, &graph, from->disabled_rewrites, c->cancellation,
+        w->ops->register_graph(w, all->session_handle, &graph, from->disabled_rewrites, NULL, c->cancellation,
                                registered, c);
     else if (c)
         run(c);

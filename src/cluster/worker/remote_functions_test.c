@@ -33,9 +33,10 @@ static fixture *of(bd_worker *w)
 }
 
 static void register_graph(bd_worker *w, const char *session, braid_graph *graph, unsigned disabled,
-                           bd_cancellation *cancellation, bd_worker_graph_fn fn, void *arg)
+                           const struct Tensorflow__DebugOptions *debug, bd_cancellation *cancellation,
+                           bd_worker_graph_fn fn, void *arg)
 {
-    (void)session, (void)disabled, (void)cancellation;
+    (void)session, (void)disabled, (void)debug, (void)cancellation;
     bd_graph_fini(graph);
     bd_graph_init(graph);
     of(w)->registrations[of(w)->registered++] = (registration){fn, arg};

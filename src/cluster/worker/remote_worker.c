@@ -183,8 +183,8 @@ static void register_done(void *arg, bd_message *response, const braid_status *f
 }
 
 static void register_graph(bd_worker *w, const char *session_handle, braid_graph *graph,
-                           unsigned disabled_rewrites, bd_cancellation *cancellation, bd_worker_graph_fn fn,
-                           void *arg)
+                           unsigned disabled_rewrites, const Tensorflow__DebugOptions *debug,
+                           bd_cancellation *cancellation, bd_worker_graph_fn fn, void *arg)
 {
     const bd_peer *peer = BD_CONTAINER_OF(w, remote_worker, base)->peer;
     pending *p = pending_new(peer, "RegisterGraph", arg);
@@ -193,6 +193,7 @@ static void register_graph(bd_worker *w, const char *session_handle, braid_graph
     bd_graph_options options_message;
     rest.session_handle = (char *)session_handle;
     rest.create_worker_session_called = true;
+    rest.debug_options = (Tensorflow__DebugOptions *)debug;
     rest.graph_options = bd_graph_options_make(disabled_rewrites, false, false, &options_message);
     bd_message request;
     bd_message_init(&request);

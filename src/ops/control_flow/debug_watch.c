@@ -1,31 +1,71 @@
-// Ops that TensorFlow's debugger inserts on edges: DebugIdentity, DebugNanCount, DebugNumericSummary, and the
-// identities that mark gradients. Braid sends no debug events; a client fetches the outputs.
+// Ops that TensorFlow's debugger inserts on edges: DebugIdentity, DebugNanCount, DebugNumericSummary, which
+// write what they make to their debug URLs, and the identities that mark gradients.
+#include "base/alloc.h"
 #include "graph/grad.h"
 #include "graph/shape_fn.h"
+#include "io/debug_dump.h"
 #include "ops/math/cast.h"
 #include "ops/state/variable.h"
 
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
 #define WATCH_ATTRS                                                                                          \
     "device_name:string=''; tensor_name:string=''; debug_urls:list(string)=[]; gated_grpc:bool=false"
-#define WATCH_FLAGS (BD_OP_ALLOWS_UNINITIALIZED | BD_OP_NOT_DIFFERENTIABLE)
-#define WATCH_DEVIATION "Braid sends no debug events: attr debug_urls must be empty."
+#define WATCH_FLAGS (BD_OP_ALLOWS_UNINITIALIZED | BD_OP_NOT_DIFFERENTIABLE | BD_OP_TAKES_SNAPSHOT)
+#define WATCH_DEVIATION "Debug URLs are directories, file://DIR; grpc:// is refused."
+
+typedef struct watch {
+    const bd_attr *urls; // of the node
+    bd_debug_key key;
+} watch;
+
+// Attr tensor_name is "NODE:SLOT", or "NODE".
+static braid_code read_name(const braid_op *node, watch *w, braid_status *st)
+{
+    const char *name = bd_node_attr_string(node, "tensor_name");
+    const char *colon = strchr(name, ':');
+    char *end = NULL;
+    w->key.node = name;
+    w->key.node_len = colon ? (size_t)(colon - name) : strlen(name);
+    if (!colon) return BRAID_OK;
+    const long slot = strtol(colon + 1, &end, 10);
+    w->key.slot = (int)slot;
+    if (strchr(colon + 1, ':'))
+        bd_fail(st, BRAID_INVALID_ARGUMENT, "Failed to parse tensor name: \"%s\"", name);
+    else if (end == colon + 1 || *end || slot < 0 || slot > INT32_MAX)
+        bd_fail(st, BRAID_INVALID_ARGUMENT, "Invalid string value for output_slot: \"%s\"", colon + 1);
+    return st->code;
+}
 
 static braid_code create_watch(const braid_op *node, void *state, braid_status *st)
 {
-    (void)state;
-    if (bd_node_attr(node, "debug_urls")->list.count == 0) return BRAID_OK;
-    return bd_fail(
-        st, BRAID_UNIMPLEMENTED,
-        "%s '%s': Braid does not send to attr debug_urls; leave it empty and fetch the output instead",
-        node->op_type, node->name);
+    watch *w = state;
+    w->urls = bd_node_attr(node, "debug_urls");
+    w->key = (bd_debug_key){.device = bd_node_attr_string(node, "device_name"), .op = node->op_type};
+    for (int i = 0; i < w->urls->list.count; i++)
+        if (!bd_debug_url_dir(w->urls->list.s[i].data, st)) return st->code;
+    return read_name(node, w, st);
 }
 
-// A closed gate (attr gated_grpc) passes no value: output 0 is then a vector without elements.
+// Fails on all URLs alike, so the first error is told.
+static void publish(bd_op_ctx *c, const braid_tensor *t)
+{
+    const watch *w = c->state;
+    BD_STATUS(st);
+    for (int i = 0; t && i < w->urls->list.count && !st->code; i++)
+        bd_debug_dump_tensor(bd_op_fs(c), w->urls->list.s[i].data, &w->key, t, c->node->output_types[0],
+                             &c->node->output_shapes[0], st);
+    if (st->code) bd_op_fail_status(c, st);
+}
+
+// A gate (attr gated_grpc) is open for directories. A closed one passes no value: output 0 is then a vector
+// without elements.
 static bool is_shut(bd_op_ctx *c)
 {
-    if (!bd_node_attr_bool(c->node, "gated_grpc")) return false;
+    const watch *w = c->state;
+    if (!bd_node_attr_bool(c->node, "gated_grpc") || w->urls->list.count > 0) return false;
     braid_shape nothing = bd_shape1(0);
     bd_output(c, 0, c->node->output_types[0], &nothing);
     return true;
@@ -45,7 +85,9 @@ static void value_run(bd_op_ctx *c)
 
 static void identity_run(bd_op_ctx *c)
 {
-    if (!is_shut(c)) value_run(c);
+    if (is_shut(c)) return;
+    publish(c, bd_input(c, 0));
+    value_run(c);
 }
 
 BD_OP(DebugIdentity) = {
@@ -53,7 +95,7 @@ BD_OP(DebugIdentity) = {
     .attrs = "T:type; " WATCH_ATTRS,
     .flags = WATCH_FLAGS,
     .shape = bd_shape_fn_unchanged,
-    .kernels = BD_KERNELS({.create = create_watch, .run = identity_run}),
+    .kernels = BD_KERNELS({.state_size = sizeof(watch), .create = create_watch, .run = identity_run}),
     .doc = "Forwards its input (of a variable: its content); of an uninitialized variable an empty vector.",
     .deviation = WATCH_DEVIATION,
 };
@@ -101,6 +143,7 @@ static void nan_count_run(bd_op_ctx *c)
     each_number(bd_input(c, 0), count_nan, &count);
     braid_tensor *y = bd_output(c, 0, BRAID_INT64, &one);
     if (y) bd_tensor_i64(y)[0] = count;
+    publish(c, y);
 }
 
 BD_OP(DebugNanCount) = {
@@ -109,6 +152,7 @@ BD_OP(DebugNanCount) = {
     .flags = WATCH_FLAGS,
     .shape = nan_count_shape,
     .kernels = BD_KERNELS({.types = "T=float|double|half|bfloat16|int8|int16|int32|int64|uint8|uint16",
+                           .state_size = sizeof(watch),
                            .create = create_watch,
                            .run = nan_count_run}),
     .doc = "How many elements are not a number, as a vector of one element.",
@@ -176,7 +220,10 @@ static void summary_run(bd_op_ctx *c)
                          .max = -INFINITY,
                          .mean = NAN};
     bool is_set = bd_tensor_is_set(x);
-    int rank = is_set ? x->shape.rank : 0;
+    // What is not initialized has the variable's shape.
+    const braid_out from = c->node->inputs[0];
+    const braid_shape *x_shape = is_set ? &x->shape : &from.op->output_shapes[from.index];
+    const int rank = bd_shape_is_known(x_shape) ? x_shape->rank : 0;
     if (is_shut(c)) return;
     each_number(x, count_number, &s);
     if (s.finite > 0) s.mean = s.sum / s.finite;
@@ -200,7 +247,9 @@ static void summary_run(bd_op_ctx *c)
     for (int i = 0; y && i < SUMMARY_NUMBERS; i++)
         bd_tensor_f64(y)[i] = numbers[i];
     for (int d = 0; y && d < rank; d++)
-        bd_tensor_f64(y)[SUMMARY_NUMBERS + d] = (double)x->shape.dims[d];
+        bd_tensor_f64(y)[SUMMARY_NUMBERS + d] = (double)x_shape->dims[d];
+    const bool is_healthy = s.nan == 0 && s.below == 0 && s.above == 0;
+    if (!is_healthy || !bd_node_attr_bool(c->node, "mute_if_healthy")) publish(c, y);
 }
 
 BD_OP(DebugNumericSummary) = {
@@ -211,6 +260,7 @@ BD_OP(DebugNumericSummary) = {
     .flags = WATCH_FLAGS,
     .shape = summary_shape,
     .kernels = BD_KERNELS({.types = "T=float|double|bool|int8|int16|int32|int64|uint8|uint16",
+                           .state_size = sizeof(watch),
                            .create = create_watch,
                            .run = summary_run}),
     .doc =

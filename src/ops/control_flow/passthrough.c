@@ -1,6 +1,7 @@
 // Ops that forward their input or report on it, for debugging and for other devices: GuaranteeConst, Copy,
 // RefSelect, Timestamp.
 #include "base/clock.h"
+#include "base/hogwild.h"
 #include "graph/shape_fn.h"
 #include "ops/state/variable.h"
 
@@ -29,20 +30,25 @@ BD_OP(GuaranteeConst) = {
 
 // ---- Copy, CopyHost: also of a variable nobody assigned, which gives a tensor without elements ----
 
+// The copy of a variable's memory stays as it is when the variable changes.
 static void copy_run(bd_op_ctx *c)
 {
+    const braid_tensor *x = bd_input(c, 0);
     braid_shape nothing = bd_shape1(0);
-    if (bd_tensor_is_set(bd_input(c, 0))) {
-        forward_run(c);
-    } else {
+    if (!bd_tensor_is_set(x)) {
         bd_output(c, 0, c->node->output_types[0], &nothing);
+    } else if (x->buffer && x->buffer->is_variable && braid_dtype_size(x->dtype) > 0) {
+        braid_tensor *y = bd_output(c, 0, x->dtype, &x->shape);
+        if (y) bd_copy_racing(y->data, x->data, bd_tensor_bytes(x));
+    } else {
+        forward_run(c);
     }
 }
 
 BD_OP(Copy) = {
     .signature = "(input: T) -> (output: T)",
     .attrs = "T:type; tensor_name:string=''; debug_ops_spec:list(string)=[]",
-    .flags = BD_OP_ALLOWS_UNINITIALIZED | BD_OP_NOT_DIFFERENTIABLE,
+    .flags = BD_OP_ALLOWS_UNINITIALIZED | BD_OP_NOT_DIFFERENTIABLE | BD_OP_TAKES_SNAPSHOT,
     .shape = bd_shape_fn_unchanged,
     .kernels = BD_KERNELS({.run = copy_run}),
     .doc = "Forwards its input (of a variable: its content).",
@@ -52,7 +58,7 @@ BD_OP(Copy) = {
 BD_OP(CopyHost) = {
     .signature = "(input: T) -> (output: T)",
     .attrs = "T:type; tensor_name:string=''; debug_ops_spec:list(string)=[]",
-    .flags = BD_OP_ALLOWS_UNINITIALIZED | BD_OP_NOT_DIFFERENTIABLE,
+    .flags = BD_OP_ALLOWS_UNINITIALIZED | BD_OP_NOT_DIFFERENTIABLE | BD_OP_TAKES_SNAPSHOT,
     .shape = bd_shape_fn_unchanged,
     .kernels = BD_KERNELS({.run = copy_run}),
     .doc = "Forwards its input (of a variable: its content).",

@@ -472,15 +472,20 @@ class BaseSession(SessionInterface):
         if profiled is not None:
             records |= 1
         timeout = options.timeout_in_ms if options is not None else 0
+        watches = None
+        if options is not None and options.debug_options.debug_tensor_watch_opts:
+            watches = options.debug_options.SerializeToString()
         try:
             if records:
-                got, metadata = self._open().run(feeds, plan.pairs, plan.targets, timeout, records)
+                got, metadata = self._open().run(
+                    feeds, plan.pairs, plan.targets, timeout, records, watches
+                )
                 if run_metadata is not None:
                     run_metadata.ParseFromString(metadata)
                 if profiled is not None:
                     profiled.append(metadata)
             else:
-                got = self._open().run(feeds, plan.pairs, plan.targets, timeout)
+                got = self._open().run(feeds, plan.pairs, plan.targets, timeout, 0, watches)
                 if run_metadata is not None:
                     run_metadata.Clear()
         except _native.Error as error:
