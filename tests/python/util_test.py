@@ -1,12 +1,16 @@
 # Helpers: deprecated names and arguments, decorators that show signatures, sets by identity, tf.logging,
 # messages.
+import abc
+import cmd
 import collections
 import functools
 import gc
 import logging
 import os
 import pickle
+import types
 import unittest
+from unittest import mock
 
 import support  # noqa: F401, before the others: where the package is
 import braid.as_tensorflow
@@ -19,7 +23,7 @@ from braid.tensorflow.core.protobuf import config_pb2, rewriter_config_pb2
 from braid.tensorflow.python import pywrap_tensorflow
 from braid.tensorflow.python.eager import monitoring
 from braid.tensorflow.python.platform import tf_logging
-from braid.tensorflow.python.util import compat, deprecation, function_utils, object_identity
+from braid.tensorflow.python.util import compat, deprecation, function_utils, module_wrapper, object_identity
 from braid.tensorflow.python.util import tf_contextlib, tf_decorator, tf_inspect
 
 
@@ -53,6 +57,37 @@ class DeprecationTest(unittest.TestCase):
         lookup = deprecation.deprecated_argument_lookup
         self.assertEqual(lookup("axis", None, "dim", 3), 3)
         self.assertRaisesRegex(ValueError, "both 'dim' and 'axis'", lookup, "axis", 1, "dim", 3)
+
+
+class ModuleWrapperTest(unittest.TestCase):
+    def wrap(self, names={}, **settings):
+        module = types.ModuleType("tf_image")
+        vars(module).update(names)
+        return module, module_wrapper.TFModuleWrapper(module, "image", **settings)
+
+    def test_the_first_use_of_a_name_of_tensorflow_1_warns_up_to_the_limit(self):
+        for limit in (1, 0):
+            with mock.patch.object(module_wrapper, "_PER_MODULE_WARNING_LIMIT", limit):
+                _, wrapper = self.wrap({"resize_area": 1, "resize_bicubic": 2, "pad_to_bounding_box": 3})
+                with self.assertLogs("tensorflow", "WARNING") as logs:
+                    tf_logging.warning("here")
+                    names = wrapper.pad_to_bounding_box, wrapper.resize_area, wrapper.resize_bicubic
+                self.assertEqual((names, len(logs.output)), ((3, 1, 2), 1 + limit))
+        self.assertIsNone(module_wrapper.get_rename_v2("tf.image.pad_to_bounding_box"))
+        self.assertEqual(module_wrapper.get_rename_v2("tf.placeholder"), "tf.compat.v1.placeholder")
+
+    def test_names_are_loaded_at_their_first_use_and_may_be_set(self):
+        names = {"cmd": ("", "cmd"), "ABCMeta": ("abc", "ABCMeta"), "lite": ("", "cmd")}
+        module, wrapper = self.wrap({"lite": 5}, public_apis=names, deprecation=False, has_lite=True)
+        self.assertNotIn("cmd", vars(wrapper))
+        self.assertEqual((wrapper.cmd, wrapper.ABCMeta, wrapper.lite), (cmd, abc.ABCMeta, cmd))
+        self.assertIs(vars(wrapper)["cmd"], cmd)
+        wrapper.cmd, wrapper.more = 1, 2
+        self.assertEqual((wrapper.cmd, module.cmd, module.more), (1, 1, 2))
+        self.assertEqual(wrapper.__all__, [*names, "more"])
+        self.assertEqual(dir(wrapper), sorted([*names, "more"]))
+        del wrapper.more
+        self.assertFalse(hasattr(wrapper, "more") or hasattr(module, "more"))
 
 
 class FunctionsTest(unittest.TestCase):

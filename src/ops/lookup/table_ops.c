@@ -165,8 +165,11 @@ static bool values_shape(bd_op_ctx *c, const bd_table *t, const braid_tensor *ke
                    bd_shape_str(&keys->shape, a), bd_shape_str(key, b));
         return false;
     }
-    if (bd_table_is_dense(t) && outer > 1) {
-        const braid_shape rows = {.rank = 1 + key->rank, .dims = {keys->shape.dims[0], key->dims[0]}};
+    *count = bd_shape_count_range(&keys->shape, 0, outer);
+    // TensorFlow's dense table counts the elements: keys of shape [n, 1] are n scalars.
+    const int64_t rows_count = keys->shape.rank == 0 ? 1 : keys->shape.dims[0];
+    if (bd_table_is_dense(t) && *count != rows_count) {
+        const braid_shape rows = {.rank = 1 + key->rank, .dims = {rows_count, key->dims[0]}};
         bd_op_fail(c, BRAID_INVALID_ARGUMENT, "Expected key shape %s got %s", bd_shape_str(&rows, a),
                    bd_shape_str(&keys->shape, b));
         return false;
@@ -179,7 +182,6 @@ static bool values_shape(bd_op_ctx *c, const bd_table *t, const braid_tensor *ke
     *values = (braid_shape){.rank = outer + value->rank};
     memcpy(values->dims, keys->shape.dims, sizeof values->dims[0] * (size_t)outer);
     memcpy(values->dims + outer, value->dims, sizeof values->dims[0] * (size_t)value->rank);
-    *count = bd_shape_count_range(&keys->shape, 0, outer);
     return true;
 }
 

@@ -289,6 +289,18 @@ static void a_dense_table_is_exported_in_buckets(void **state)
     op_live_free(l);
 }
 
+static void a_dense_table_takes_columns_of_keys(void **state)
+{
+    (void)state;
+    op_live *l = op_live_new();
+    table_nodes n = dense_of_numbers(l, 4, "int64[] 100", "int64[] 200");
+    RUN(insert, "int64[2,1] 1 5; float[2,1] 10 50", "");
+    RUN(export, "", "int64[4,1] 100 1 5 100; float[4,1] 0 10 50 0");
+    RUN(find, "int64[3,1,1] 5 7 1; float[] -1", "float[3,1,1] 50 -1 10");
+    RUN(insert, "int64[2,1] 1 5; float[2] 10 50", "InvalidArgument: Expected shape [2,1] for value, got [2]");
+    op_live_free(l);
+}
+
 // The content of a checkpoint: buckets, some empty and some deleted.
 static void buckets_are_imported_into_a_dense_table(void **state)
 {
@@ -477,6 +489,7 @@ int main(void)
         cmocka_unit_test(values_may_be_vectors),
         cmocka_unit_test(a_dense_table_may_have_vectors_as_keys),
         cmocka_unit_test(a_dense_table_is_exported_in_buckets),
+        cmocka_unit_test(a_dense_table_takes_columns_of_keys),
         cmocka_unit_test(buckets_are_imported_into_a_dense_table),
         cmocka_unit_test(bad_dense_tables_are_refused),
         cmocka_unit_test(keys_that_are_never_in_a_dense_table),
