@@ -246,6 +246,18 @@ class ScopeTest(VariablesTest):
         self.assertEqual((first.name, second.name), ("t/mul:0", "t_1/mul:0"))
         self.assertEqual(self.run_after_initialization(first, second), [2, 3])
 
+    def test_an_error_in_a_template_tells_where_it_was_made(self):
+        def fail():
+            raise KeyError("no shape", 7)
+
+        made_here = tf.make_template("fails", fail)
+        with self.assertRaises(KeyError) as caught:
+            made_here()
+        text, seven = caught.exception.args
+        self.assertEqual((text.split("\n")[:3], seven), (["no shape", "", "originally defined at:"], 7))
+        self.assertRegex(text, r'variables_test.py", line \d+, in test_.*\n    made_here = tf.make_template')
+        self.assertEqual(text.count("File "), 1)
+
     def test_templates_depend_on_the_variables_and_templates_of_their_functions(self):
         inner = tf.make_template("inner", lambda: tf.get_variable("k", []))
         outer = tf.make_template("outer", lambda: (inner(), tf.get_variable("b", [])))

@@ -2,7 +2,10 @@
 
 import contextlib
 import functools
+import inspect
+import itertools
 import threading
+import traceback
 
 from braid.tensorflow.python.framework import ops
 from braid.tensorflow.python.ops import variable_scope
@@ -80,6 +83,14 @@ def capture_dependencies(made, scope):
         _calls.innermost = outer
 
 
+def _program_stack():
+    """The frames of the program that calls this module, the outermost first. No source is read yet."""
+    frame = inspect.currentframe()
+    while frame.f_back and frame.f_code.co_filename == __file__:
+        frame = frame.f_back
+    return traceback.StackSummary.extract(traceback.walk_stack(frame), lookup_lines=False)[::-1]
+
+
 class Template(trackable.Trackable):
     """What make_template() returns: call it as the function."""
 
@@ -100,6 +111,7 @@ class Template(trackable.Trackable):
         self._custom_getter = custom_getter
         self._variables_created = False
         self._variable_scope = None
+        self._stack = _program_stack()
         if create_scope_now:
             with self._new_scope() as scope:
                 self._variable_scope = scope
@@ -124,7 +136,18 @@ class Template(trackable.Trackable):
 
     def _call_func(self, args, kwargs):
         with capture_dependencies(self, self._variable_scope.name):
-            return self._call_in_scope(args, kwargs)
+            try:
+                return self._call_in_scope(args, kwargs)
+            except Exception as error:
+                error.args = (self._with_definition(*error.args[:1]), *error.args[1:])
+                raise
+
+    def _with_definition(self, text=""):
+        """The text of an error with the lines where the template was made, without those of the call."""
+        made, called = self._stack, _program_stack()
+        common = sum(1 for _ in itertools.takewhile(lambda pair: pair[0] == pair[1], zip(made, called)))
+        lines = traceback.format_list(made[min(common, len(made) - 1) :])
+        return f"{text}\n\noriginally defined at:\n{''.join(lines)}"
 
     def _call_in_scope(self, args, kwargs):
         before = len(ops.get_collection_ref(ops.GraphKeys.TRAINABLE_VARIABLES))
