@@ -25,8 +25,10 @@
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define SHORT_RUN 20
+#define RUNS_KNOWN_SEEDS false // their faults were in the order of events, which is the same in every build
 #else
 #define SHORT_RUN 200
+#define RUNS_KNOWN_SEEDS true
 #endif
 #define REPLAYED 2 // seeds that are run twice
 #define LIMIT_NS (3600 * SIM_S)
@@ -617,7 +619,7 @@ int main(int argc, char **argv)
         failed += !replays(seed, argv[0]);
     failed += run_seeds(first, last, argv[0]);
     uint64_t count = last - first + 1;
-    for (size_t i = 0; argc == 1 && i < sizeof known_seeds / sizeof *known_seeds; i++, count++)
+    for (size_t i = 0; RUNS_KNOWN_SEEDS && argc == 1 && i < sizeof known_seeds / sizeof *known_seeds; i++, count++)
         failed += run_seeds(known_seeds[i], known_seeds[i], argv[0]);
     printf("%llu seeds, %llu failed\n", (unsigned long long)count, (unsigned long long)failed);
     return failed > 0;

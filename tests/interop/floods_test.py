@@ -4,7 +4,6 @@
 # Known weaknesses of HTTP/2 servers: rapid resets (CVE-2023-44487), CONTINUATION without an end
 # (CVE-2024-27316 and its kin), floods of settings, pings and empty frames (CVE-2019-9512, 9515, 9518), HPACK
 # bombs, clients that do not read (CVE-2019-9517) or hardly send.
-# labels: concurrent
 # timeout: 480
 import os
 import statistics
