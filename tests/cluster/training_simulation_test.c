@@ -619,7 +619,8 @@ int main(int argc, char **argv)
         failed += !replays(seed, argv[0]);
     failed += run_seeds(first, last, argv[0]);
     uint64_t count = last - first + 1;
-    for (size_t i = 0; RUNS_KNOWN_SEEDS && argc == 1 && i < sizeof known_seeds / sizeof *known_seeds; i++, count++)
+    for (size_t i = 0; RUNS_KNOWN_SEEDS && argc == 1 && i < sizeof known_seeds / sizeof *known_seeds;
+         i++, count++)
         failed += run_seeds(known_seeds[i], known_seeds[i], argv[0]);
     printf("%llu seeds, %llu failed\n", (unsigned long long)count, (unsigned long long)failed);
     return failed > 0;

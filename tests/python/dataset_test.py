@@ -149,6 +149,57 @@ class TransformationTest(DatasetTest):
         ):
             self.assertRaises(error, make)
 
+    def test_a_repeated_shuffle_has_the_order_of_tensorflow(self):
+        tf.set_random_seed(3)
+        dataset = D.range(6).shuffle(5, seed=1).repeat(2)
+        options = tf.data.Options()
+        options.experimental_optimization.shuffle_and_repeat_fusion = False
+        plain_order = [2, 4, 3, 1, 5, 0, 3, 0, 4, 2, 5, 1]
+        self.assertEqual(self.initialized(dataset), [4, 1, 5, 0, 3, 2, 2, 3, 4, 0, 1, 5])
+        self.assertEqual(self.elements(dataset.prefetch(1)), [4, 1, 5, 0, 3, 2, 2, 3, 4, 0, 1, 5])
+        self.assertEqual(self.elements(dataset.with_options(options)), plain_order)
+        nested = D.range(1).flat_map(lambda _: D.range(5).shuffle(3, seed=1).repeat(2))
+        self.assertEqual(self.elements(nested), [1, 2, 4, 0, 3, 2, 3, 0, 1, 4])
+
+    def test_pipelines_have_the_nodes_of_tensorflow(self):
+        # Ops without a seed of their own take the number of nodes before them.
+        lines = tf.data.TextLineDataset(["a.txt", "b.txt"]).skip(1)
+        lines.make_initializable_iterator()
+        self.assertEqual(
+            [op.name for op in tf.get_default_graph().get_operations()],
+            "Const flat_filenames/shape flat_filenames TensorSliceDataset FlatMapDataset count SkipDataset "
+            "optimizations OptimizeDataset ModelDataset IteratorV2 MakeIterator IteratorToStringHandle".split(),
+        )
+
+        def nodes(make):
+            with tf.Graph().as_default() as graph:
+                make().make_initializable_iterator().get_next()
+                return len(graph.get_operations())
+
+        def by_length():
+            dataset = D.range(9).map(lambda x: tf.fill([tf.cast(x, tf.int32)], x))
+            return dataset.apply(E.bucket_by_sequence_length(tf.size, [3, 5], [2, 2, 2]))
+
+        def without_optimizations():
+            options = tf.data.Options()
+            options.experimental_optimization.apply_default_optimizations = False
+            options.experimental_optimization.autotune = False
+            return D.range(3).map(lambda x: x).with_options(options)
+
+        name = self.file("")
+        for make, count in (
+            (lambda: D.range(10).map(lambda x: x + 1).shuffle(5).repeat().batch(2), 21),
+            (lambda: tf.data.TFRecordDataset(name, num_parallel_reads=2), 17),
+            (lambda: tf.data.FixedLengthRecordDataset(name, 4, 1, 1), 12),
+            (lambda: D.range(9).batch(3).apply(E.unbatch()), 16),
+            (lambda: E.sample_from_datasets([D.range(3), D.range(3)], [0.5, 0.5]), 27),
+            (lambda: D.range(9).apply(E.shuffle_and_repeat(4, 2)), 16),
+            (by_length, 14),
+            (without_optimizations, 9),
+        ):
+            with self.subTest(make):
+                self.assertEqual(nodes(make), count)
+
     def test_batches(self):
         lengths = D.range(1, 4).map(lambda n: tf.fill([tf.cast(n, tf.int32)], n))
         for dataset, want in (

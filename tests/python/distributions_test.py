@@ -111,6 +111,17 @@ class DistributionsTest(unittest.TestCase):
         self.assertEqual(got[2].tolist(), [2, 0])
         self.assertEqual(got[3].shape, (5, 2))
 
+    def test_seeds_give_the_samples_of_tensorflow(self):
+        tf.set_random_seed(5)
+        made = [ds.Beta(2.0, 3.0), ds.StudentT(3.0, 0.0, 1.0), ds.DirichletMultinomial(4.0, [2.0, 3.0])]
+        want = [
+            [0.0589137, 0.593173, 0.430397],
+            [-2.49873, -0.0212138, -0.153163],
+            [2, 2, 2, 2, 0, 4],
+        ]
+        for got, values in zip(self.run_all([d.sample(3, seed=1) for d in made]), want):
+            np.testing.assert_allclose(got.ravel(), values, rtol=1e-4)
+
     def test_gradients_go_through_samples_to_the_parameters(self):
         loc = tf.constant(0.0)
         self.assertIsNotNone(tf.gradients(ds.Normal(loc, 1.0).sample(3), loc)[0])

@@ -2,6 +2,7 @@
 // DirectedInterleaveDataset.
 #include "base/alloc.h"
 #include "ops/dataset/dataset.h"
+#include "ops/dataset/shuffle.h"
 
 // ---- RepeatDataset ----
 
@@ -49,12 +50,21 @@ static bd_turn repeat_received(bd_iterator *it, bd_iterator *from)
     return ++r->done == count ? bd_give_end(it) : bd_pull(it, it->input);
 }
 
+// Under TensorFlow's rewrites a single pass has no RepeatDataset, which so is not fused.
+static bd_dataset *repeat_rewrite(const bd_dataset *d, unsigned rewrites)
+{
+    const int64_t count = BD_CONTAINER_OF(d, repeat_dataset, base)->count;
+    if (!(rewrites & BD_REWRITE_SHUFFLE_AND_REPEAT) || count == 0 || count == 1) return NULL;
+    return bd_dataset_shuffle_and_repeat(d->inputs[0], count < 0 ? -1 : count);
+}
+
 static const bd_dataset_kind repeat_kind = {
     .name = "Repeat",
     .dataset_size = sizeof(repeat_dataset),
     .iterator_size = sizeof(repeat_iterator),
     .opens_input = true,
     .cardinality = repeat_count,
+    .rewrite = repeat_rewrite,
     .next = repeat_next,
     .received = repeat_received,
 };

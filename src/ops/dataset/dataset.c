@@ -273,13 +273,16 @@ static bd_dataset *inherited(bd_dataset *d)
 braid_code bd_iterator_open(bd_dataset *d, bd_chain *chain, const bd_iterator *owner, int64_t index,
                             bd_iterator **out, braid_status *st)
 {
+    const unsigned rewrites = d->rewrites | (owner ? owner->rewrites : 0);
+    bd_dataset *rewritten = rewrites && d->kind->rewrite ? d->kind->rewrite(d, rewrites) : NULL;
+    if (rewritten) d = rewritten;
     bd_iterator *it = bd_calloc(1, d->kind->iterator_size);
     atomic_init(&it->refs, 1);
-    it->dataset = bd_dataset_ref(d);
+    it->dataset = rewritten ? rewritten : bd_dataset_ref(d);
     it->chain = bd_chain_ref(chain);
     it->path = path_of(d->kind->name, owner, index);
     it->shard = inherited(d->kind->says_shard ? d : owner ? owner->shard : NULL);
-    it->any_order = d->kind->allows_any_order || (owner && owner->any_order);
+    it->rewrites = rewrites;
     it->stats = inherited(d->kind->gathers_stats ? d : owner ? owner->stats : NULL);
     it->answer.tensors = bd_calloc((size_t)d->count, sizeof *it->answer.tensors);
     braid_code code = d->kind->opens_input ? open_input(it, st) : BRAID_OK;

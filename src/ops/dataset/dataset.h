@@ -54,6 +54,12 @@ typedef struct bd_turn {
         .kind = BD_TURN_WAIT                                                                                 \
     }
 
+// What an OptimizeDataset asks of the iterators below it, by the names of TensorFlow's rewrites of pipelines.
+enum {
+    BD_REWRITE_MAKE_SLOPPY = 1,       // elements in any order: bd_iterator_keeps_order
+    BD_REWRITE_SHUFFLE_AND_REPEAT = 2 // "shuffle_and_repeat_fusion": other random numbers are drawn
+};
+
 typedef struct bd_dataset_kind {
     const char *name; // "Batch"
     // of the kind's own structs, which start with the structs below
@@ -62,9 +68,11 @@ typedef struct bd_dataset_kind {
     int64_t (*cardinality)(const bd_dataset *d); // NULL: unknown
     // open shards below it take the shard that this dataset selects (ops/dataset/take_skip_shard.c)
     bool says_shard;
-    bool allows_any_order; // to iterators below it: bd_iterator.any_order
-    bool gathers_stats;    // iterators below put statistics to its aggregator (ops/dataset/stats.c)
-    bool opens_input;      // an iterator has one over the first input from its beginning: it->input
+    bool gathers_stats; // iterators below put statistics to its aggregator (ops/dataset/stats.c)
+    bool opens_input;   // an iterator has one over the first input from its beginning: it->input
+    // A new reference to the dataset in whose place `d` stands under these rewrites; NULL: it is itself. May
+    // be NULL.
+    bd_dataset *(*rewrite)(const bd_dataset *d, unsigned rewrites);
     // Initializes an iterator, whose memory is zero. On an error `close` is called. May be NULL.
     braid_code (*open)(bd_iterator *it, braid_status *st);
     // It was pulled. It has not answered "end" before.
@@ -86,6 +94,7 @@ struct bd_dataset {
     braid_shape *shapes; // [count], as far as they are known
     int input_count;
     bd_dataset **inputs; // references
+    unsigned rewrites;   // BD_REWRITE_..., which it asks of iterators over it and below
     const char *
         // the op by which its elements depend on more than the dataset; NULL: they are the same each time.
         // Not owned
@@ -113,7 +122,7 @@ typedef struct bd_components {
 #define BD_COMPONENTS(x) ((bd_components){(x)->count, (x)->types, (x)->shapes})
 
 // Makes a dataset with count 1. Types (NULL: left invalid) and shapes (NULL: unknown) are copied; the
-// references to the inputs are taken over. InvalidArgument, with *out NULL, when it is deeper than
+// inputs are referenced. InvalidArgument, with *out NULL, when it is deeper than
 // BD_DATASET_DEPTH_MAX.
 braid_code bd_dataset_new(const bd_dataset_kind *kind, bd_components components, bd_dataset *const *inputs,
                           int input_count, bd_dataset **out, braid_status *st);
@@ -185,7 +194,7 @@ struct bd_iterator {
     bd_iterator *input;  // owned; NULL
     bd_dataset *shard;   // the dataset that selects a shard of this one; a reference; NULL: none
     bd_dataset *stats;   // the dataset that collects its statistics; a reference; NULL: none
-    bool any_order;      // it may give its elements in another order than they come
+    unsigned rewrites;   // BD_REWRITE_..., of its dataset and those above
     bd_answer answer;
 };
 
@@ -199,7 +208,7 @@ void bd_iterator_unref(bd_iterator *it);
 void bd_iterator_close(bd_iterator *it);
 static inline bool bd_iterator_keeps_order(const bd_iterator *it, bd_order order)
 {
-    return order == BD_ORDER_KEPT || (order == BD_ORDER_DEFAULT && !it->any_order);
+    return order == BD_ORDER_KEPT || (order == BD_ORDER_DEFAULT && !(it->rewrites & BD_REWRITE_MAKE_SLOPPY));
 }
 
 // Closes it->input and opens it anew.

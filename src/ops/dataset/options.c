@@ -1,5 +1,6 @@
-// Datasets that only tune or observe their input. Braid needs none of these settings but for make_sloppy:
-// they forward their input. NonSerializableDataset cannot be saved, and IgnoreErrorsDataset drops errors.
+// Datasets that only tune or observe their input: they forward it. Of the settings Braid needs those that
+// change which elements come: make_sloppy and shuffle_and_repeat_fusion. NonSerializableDataset cannot be
+// saved, and IgnoreErrorsDataset drops errors.
 #include "ops/dataset/dataset.h"
 #include <string.h>
 
@@ -32,28 +33,48 @@ static bd_turn same_next(bd_iterator *it)
     return bd_pull(it, it->input);
 }
 
-static const bd_dataset_kind sloppy_kind = {
+static const bd_dataset_kind optimize_kind = {
     .name = "Optimize",
     .dataset_size = sizeof(bd_dataset),
     .iterator_size = sizeof(bd_iterator),
     .opens_input = true,
-    .allows_any_order = true,
     .cardinality = bd_cardinality_of_input,
     .next = same_next,
     .received = bd_pass,
 };
 
+static unsigned rewrite_of(const bd_string *name)
+{
+    static const struct {
+        const char *name;
+        unsigned rewrite;
+    } rewrites[] = {
+        {"make_sloppy", BD_REWRITE_MAKE_SLOPPY},
+        {"shuffle_and_repeat_fusion", BD_REWRITE_SHUFFLE_AND_REPEAT},
+    };
+    for (size_t i = 0; i < sizeof rewrites / sizeof *rewrites; i++)
+        if (name->len == strlen(rewrites[i].name) && memcmp(name->data, rewrites[i].name, name->len) == 0)
+            return rewrites[i].rewrite;
+    return 0;
+}
+
+// Input 1 has the names of the rewrites, and so have further ones of OptimizeDatasetV2: those that are
+// enabled, disabled and on by default.
 static void optimize_run(bd_op_ctx *c)
 {
-    const braid_tensor *names = bd_input(c, 1);
-    for (int64_t i = 0; names->shape.rank == 1 && i < bd_tensor_count(names); i++) {
-        const bd_string *name = &bd_tensor_str(names)[i];
-        if (name->len != strlen("make_sloppy") || memcmp(name->data, "make_sloppy", name->len) != 0) continue;
-        bd_dataset *d = bd_dataset_over_input(c, &sloppy_kind);
-        if (d) bd_output_dataset(c, d);
-        return;
+    unsigned of_input[4] = {0};
+    for (int i = 1; i < c->input_count; i++) {
+        const braid_tensor *names = bd_input(c, i);
+        for (int64_t at = 0; names->shape.rank == 1 && at < bd_tensor_count(names); at++)
+            of_input[i] |= rewrite_of(&bd_tensor_str(names)[at]);
     }
-    with_vectors_run(c);
+    const unsigned rewrites = of_input[1] | (of_input[3] & ~of_input[2]);
+    bd_dataset *d = rewrites ? bd_dataset_over_input(c, &optimize_kind) : NULL;
+    if (d) d->rewrites = rewrites;
+    if (!rewrites)
+        with_vectors_run(c);
+    else if (d)
+        bd_output_dataset(c, d);
 }
 
 BD_OP(OptimizeDataset) = {
@@ -63,7 +84,7 @@ BD_OP(OptimizeDataset) = {
     .shape = bd_shape_fn_scalar,
     .kernels = BD_KERNELS({.run = optimize_run}),
     .doc =
-        "The same dataset, whose stages may give any order with the optimization make_sloppy; others rewrite pipelines in TensorFlow.",
+        "The same dataset. With the optimization make_sloppy its stages may give any order, and with shuffle_and_repeat_fusion a repeated shuffle draws the numbers of a ShuffleAndRepeatDataset; others rewrite pipelines in TensorFlow.",
 };
 BD_OP(OptimizeDatasetV2) = {
     .signature = "(input_dataset: variant, optimizations_enabled: string, optimizations_disabled: string, "
@@ -71,8 +92,9 @@ BD_OP(OptimizeDatasetV2) = {
     .attrs = BD_DATASET_ATTRS "; optimization_configs:list(string)=[]",
     .flags = BD_OP_NOT_DIFFERENTIABLE,
     .shape = bd_shape_fn_scalar,
-    .kernels = BD_KERNELS({.run = with_vectors_run}),
-    .doc = "The same dataset: Braid does not rewrite pipelines.",
+    .kernels = BD_KERNELS({.run = optimize_run}),
+    .doc =
+        "OptimizeDataset with the optimizations that are enabled, and those of the default that are not disabled.",
 };
 // TensorFlow 2's, for datasets that are made of several.
 static void rewrite_run(bd_op_ctx *c)

@@ -193,6 +193,34 @@ static void shuffles_follow_the_random_numbers_of_tensorflow(void **state)
     PIPELINE_TEST(cases);
 }
 
+// The orders are those of TensorFlow 1.15.
+static void a_shuffle_is_fused_with_its_repetition(void **state)
+{
+    (void)state;
+#define SHUFFLE RANGE(6) "ShuffleDataset(int64[] 5; int64[] 3; int64[] 1) "
+#define FUSED                                                                                                \
+    N(4)                                                                                                     \
+    "|" N(1) "|" N(5) "|" N(0) "|" N(3) "|" N(2) "|" N(2) "|" N(3) "|" N(4) "|" N(0) "|" N(1) "|" N(         \
+        5) "|end"
+#define PLAIN N(2) "|" N(4) "|" N(3) "|" N(1) "|" N(5) "|" N(0)
+#define PLAIN_TWICE PLAIN "|" N(3) "|" N(0) "|" N(4) "|" N(2) "|" N(5) "|" N(1) "|end"
+#define ENABLED "OptimizeDataset(string[2] noop_elimination shuffle_and_repeat_fusion)"
+#define V2(ENABLED_, DISABLED_)                                                                              \
+    "OptimizeDatasetV2(" ENABLED_ "; " DISABLED_ "; string[1] shuffle_and_repeat_fusion)"
+    static const pipeline_case cases[] = {
+        {SHUFFLE "RepeatDataset(int64[] 2) PrefetchDataset(int64[] 2)" ENABLED, "int64", FUSED, 12},
+        {SHUFFLE "RepeatDataset(int64[] 2) " V2("string[0]", "string[0]"), "int64", FUSED, 12},
+        {SHUFFLE "RepeatDataset(int64[] 2) " V2("string[0]", "string[1] shuffle_and_repeat_fusion"), "int64",
+         PLAIN_TWICE, 12},
+        {SHUFFLE "RepeatDataset(int64[] 1) " ENABLED, "int64", PLAIN "|end", 6},
+        {SHUFFLE "TakeDataset(int64[] -1) RepeatDataset(int64[] 2)" ENABLED, "int64", PLAIN_TWICE, 12},
+        {RANGE(6) "ShuffleDataset{reshuffle_each_iteration=false}(int64[] 100; int64[] 7; int64[] 0) "
+                  "RepeatDataset(int64[] 0)" ENABLED,
+         "int64", "end", 0},
+    };
+    PIPELINE_TEST(cases);
+}
+
 static void option_datasets_change_no_element(void **state)
 {
     (void)state;
@@ -306,6 +334,7 @@ int main(void)
         cmocka_unit_test(sequences_join_their_inputs),
         cmocka_unit_test(batches_stack_elements),
         cmocka_unit_test(shuffles_follow_the_random_numbers_of_tensorflow),
+        cmocka_unit_test(a_shuffle_is_fused_with_its_repetition),
         cmocka_unit_test(option_datasets_change_no_element),
         cmocka_unit_test(examples_are_parsed),
         cmocka_unit_test(shapes_are_inferred),

@@ -7,6 +7,7 @@
 //
 // With reshuffle_each_iteration each pass has seeds of its own, from a generator that the iterators of a
 // pipeline share by path. ShuffleDatasetV2 has a generator that all pipelines over it share.
+#include "ops/dataset/shuffle.h"
 #include "base/alloc.h"
 #include "base/array.h"
 #include "ops/common/handle.h"
@@ -212,6 +213,21 @@ static void shuffle_close(bd_iterator *it)
 
 static const bd_dataset_kind shuffle_kind = SHUFFLE_KIND("Shuffle");
 static const bd_dataset_kind repeat_kind = SHUFFLE_KIND("ShuffleAndRepeat");
+
+bd_dataset *bd_dataset_shuffle_and_repeat(const bd_dataset *shuffle, int64_t count)
+{
+    const shuffle_dataset *from = shuffle->kind == &shuffle_kind ? dataset_of(shuffle) : NULL;
+    if (!from || !from->reshuffles || from->generator) return NULL;
+    BD_STATUS(st);
+    bd_dataset *d;
+    if (bd_dataset_new(&repeat_kind, BD_COMPONENTS(shuffle), shuffle->inputs, 1, &d, st)) return NULL;
+    shuffle_dataset *s = dataset_of(d);
+    s->buffer_size = from->buffer_size;
+    s->count = count;
+    memcpy(s->seeds, from->seeds, sizeof s->seeds);
+    s->has_random_seeds = from->has_random_seeds;
+    return d;
+}
 
 // ---- Ops ----
 

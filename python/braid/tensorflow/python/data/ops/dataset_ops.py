@@ -6,6 +6,7 @@ functions of the graph's library, and what they use from outside is an input of 
 
 import abc
 import multiprocessing
+import warnings
 import numpy as np
 
 from braid.tensorflow.python.data.ops import iterator_ops
@@ -104,12 +105,16 @@ class DatasetV2(composite_tensor.CompositeTensor):
         return []
 
     def _has_captured_ref(self):
-        def is_ref(t):
-            return t.dtype._is_ref_dtype or t.dtype == dtypes.resource
-
-        return any(is_ref(t) for f in self._functions() for t in f.captured_inputs) or any(
-            d._has_captured_ref() for d in self._inputs()
-        )
+        """Whether a function of it, or of its inputs, uses what is computed from a reference variable."""
+        tensors, seen = [t for f in self._functions() for t in f.captured_inputs], set()
+        while tensors:
+            tensor = tensors.pop()
+            if tensor.dtype._is_ref_dtype:
+                return True
+            if tensor.op not in seen:
+                seen.add(tensor.op)
+                tensors.extend(tensor.op.inputs)
+        return any(d._has_captured_ref() for d in self._inputs())
 
     def options(self):
         """The options of the pipeline so far."""
@@ -119,23 +124,43 @@ class DatasetV2(composite_tensor.CompositeTensor):
         return merged
 
     def _apply_options(self):
-        """The dataset with nodes for those of its options that the engine has."""
+        """The dataset with a node for each of its options, as TensorFlow has them."""
         dataset, options = self, self.options()
         threading, stats = options.experimental_threading, options.experimental_stats
+        optimization = options.experimental_optimization
         if threading.max_intra_op_parallelism is not None:
             dataset = _Unchanged(
                 dataset,
                 gen_experimental_dataset_ops.max_intra_op_parallelism_dataset,
-                max_intra_op_parallelism=threading.max_intra_op_parallelism,
+                _int64(threading.max_intra_op_parallelism, "max_intra_op_parallelism"),
             )
         if threading.private_threadpool_size is not None:
             dataset = _Unchanged(
                 dataset,
                 gen_experimental_dataset_ops.private_thread_pool_dataset,
-                num_threads=threading.private_threadpool_size,
+                _int64(threading.private_threadpool_size, "num_threads"),
             )
-        if options.experimental_deterministic is False:
-            dataset = _Unchanged(dataset, gen_dataset_ops.optimize_dataset, optimizations=["make_sloppy"])
+        optimizations = options._static_optimizations()
+        if optimizations and self._has_captured_ref():
+            warnings.warn(
+                "tf.data static optimizations are not compatible with tf.Variable. The following optimizations will "
+                "be disabled: %s. To enable optimizations, use resource variables instead by calling "
+                "`tf.enable_resource_variables()` at the start of the program." % ", ".join(optimizations)
+            )
+        elif optimizations:
+            dataset = _Unchanged(
+                dataset,
+                gen_dataset_ops.optimize_dataset,
+                ops.convert_to_tensor(optimizations, dtype=dtypes.string, name="optimizations"),
+                optimization_configs=options._static_optimization_configs(),
+            )
+        if optimization.autotune is not False:
+            dataset = _Unchanged(
+                dataset,
+                gen_dataset_ops.model_dataset,
+                algorithm=optimization.autotune_algorithm or 0,
+                cpu_budget=optimization.autotune_cpu_budget or 0,
+            )
         if stats.aggregator is not None:
             dataset = _Unchanged(
                 dataset,
@@ -301,7 +326,8 @@ class DatasetV2(composite_tensor.CompositeTensor):
 
     def unbatch(self):
         """The rows of batches."""
-        return _UnbatchDataset(normalize_to_dense(self))
+        has_datasets = any(isinstance(s, DatasetSpec) for s in nest.flatten(self.element_spec))
+        return _UnbatchDataset(self if has_datasets else _Restructured(self))
 
     def window(self, size, shift=None, stride=1, drop_remainder=False):
         """Datasets of `size` elements each: of every `stride`-th, `shift` elements apart (`size` if None)."""
@@ -364,7 +390,7 @@ class DatasetV2(composite_tensor.CompositeTensor):
             returns_state_only=True,
         )
         flat = gen_dataset_ops.reduce_dataset(
-            self._apply_options()._variant_tensor,
+            self._variant_tensor,
             structure.to_tensor_list(spec, initial_state),
             wrapped.captured_inputs,
             f=wrapped.function,
@@ -641,11 +667,14 @@ class UnaryUnchangedStructureDataset(UnaryDataset):
 
 
 class _WithSpec(UnaryDataset):
-    """A dataset that is made of another, with elements of given TypeSpecs."""
+    """A dataset that is made of another, with elements of given TypeSpecs, by functions."""
 
-    def __init__(self, input_dataset, variant_tensor, spec):
-        self._spec = spec
+    def __init__(self, input_dataset, variant_tensor, spec, functions=()):
+        self._spec, self._made_by = spec, functions
         super().__init__(input_dataset, variant_tensor)
+
+    def _functions(self):
+        return list(self._made_by)
 
     @property
     def element_spec(self):
@@ -1145,7 +1174,6 @@ class PaddedBatchDataset(_WithSpec):
         if any(not isinstance(s, tensor_spec.TensorSpec) for s in nest.flatten(element)):
             raise TypeError("Batching of padded sparse tensors is not currently supported")
         self._batch_size = _int64(batch_size, "batch_size")
-        self._drop_remainder = ops.convert_to_tensor(drop_remainder, dtype=dtypes.bool, name="drop_remainder")
         shapes = nest.flatten_up_to(element, padded_shapes)
         if padding_values is None:
             values = [None] * len(shapes)
@@ -1154,6 +1182,7 @@ class PaddedBatchDataset(_WithSpec):
         parts = list(zip(nest.flatten(element), shapes, values))
         self._padded_shapes = [_padded_shape_to_tensor(shape, s.shape) for s, shape, _ in parts]
         self._padding_values = [_padding_value(value, s.dtype) for s, _, value in parts]
+        self._drop_remainder = ops.convert_to_tensor(drop_remainder, dtype=dtypes.bool, name="drop_remainder")
         size = _known_size(self._batch_size, self._drop_remainder)
         specs = [
             tensor_spec.TensorSpec(
@@ -1235,13 +1264,6 @@ class _UnbatchDataset(_WithSpec):
         )
 
 
-def normalize_to_dense(dataset):
-    """The dataset, with the sparse and ragged tensors of batches as tensors that `unbatch` can take apart."""
-    if all(isinstance(s, (tensor_spec.TensorSpec, DatasetSpec)) for s in nest.flatten(dataset.element_spec)):
-        return dataset
-    return _Restructured(dataset)
-
-
 class _Restructured(_WithSpec):
     """The same elements, whose sparse and ragged tensors have a row of variants for each element."""
 
@@ -1285,7 +1307,6 @@ class _Mapped(_WithSpec):
     """What an op makes of a dataset by a function."""
 
     def __init__(self, input_dataset, wrapped, op, spec, *args, **kwargs):
-        self._map_func = wrapped
         super().__init__(
             input_dataset,
             op(
@@ -1296,10 +1317,8 @@ class _Mapped(_WithSpec):
                 **structure.flat_structure(spec),
             ),
             spec,
+            [wrapped],
         )
-
-    def _functions(self):
-        return [self._map_func]
 
     def _transformation_name(self):
         return "Dataset.map()"

@@ -33,6 +33,12 @@ class MapVectorizationOptions(options_lib.OptionsBase):
 
     _OPTIONS = {"enabled": (bool, None), "use_choose_fastest": (bool, None)}
 
+    def _static_optimizations(self):
+        return ["map_vectorization"] if self.enabled else []
+
+    def _static_optimization_configs(self):
+        return [f"map_vectorization:use_choose_fastest:{'true' if self.use_choose_fastest else 'false'}"]
+
 
 @tf_export("data.experimental.AutoShardPolicy")
 class AutoShardPolicy(enum.IntEnum):
@@ -48,30 +54,38 @@ class AutoShardPolicy(enum.IntEnum):
 class OptimizationOptions(options_lib.OptionsBase):
     """How pipelines are rewritten in TensorFlow.
 
-    Braid's engine does not rewrite them: elements are the same.
+    Braid's engine fuses shuffles with their repetitions, which gives another order; the others do not change
+    elements, and it does not need them.
     """
 
+    _BY_DEFAULT = ("map_and_batch_fusion", "noop_elimination", "shuffle_and_repeat_fusion")
+    _OTHERS = (
+        "filter_fusion",
+        "filter_with_random_uniform_fusion",
+        "hoist_random_uniform",
+        "map_and_filter_fusion",
+        "map_fusion",
+        "map_parallelization",
+        "parallel_batch",
+    )
     _OPTIONS = {
         name: (bool, None)
-        for name in (
-            "apply_default_optimizations",
-            "autotune",
-            "autotune_buffers",
-            "filter_fusion",
-            "filter_with_random_uniform_fusion",
-            "hoist_random_uniform",
-            "map_and_batch_fusion",
-            "map_and_filter_fusion",
-            "map_fusion",
-            "map_parallelization",
-            "noop_elimination",
-            "parallel_batch",
-            "shuffle_and_repeat_fusion",
-        )
+        for name in ("apply_default_optimizations", "autotune", "autotune_buffers", *_BY_DEFAULT, *_OTHERS)
     }
     _OPTIONS.update(
-        autotune_cpu_budget=(int, None), map_vectorization=(MapVectorizationOptions, MapVectorizationOptions)
+        autotune_algorithm=(int, None),
+        autotune_cpu_budget=(int, None),
+        map_vectorization=(MapVectorizationOptions, MapVectorizationOptions),
     )
+
+    def _static_optimizations(self):
+        names = {name for name in (*self._BY_DEFAULT, *self._OTHERS) if getattr(self, name)}
+        if self.apply_default_optimizations is not False:
+            names.update(name for name in self._BY_DEFAULT if getattr(self, name) is not False)
+        names.update(self.map_vectorization._static_optimizations())
+        if self.autotune is not False and self.autotune_buffers:
+            names.add("inject_prefetch")
+        return sorted(names)
 
 
 @tf_export("data.experimental.DistributeOptions")
@@ -99,6 +113,25 @@ class Options(options_lib.OptionsBase):
         "experimental_threading": (ThreadingOptions, ThreadingOptions),
         "experimental_stateful_whitelist": (object, None),
     }
+
+    def _static_optimizations(self):
+        """The rewrites of pipelines that are enabled, in the order of TensorFlow."""
+        names = self.experimental_optimization._static_optimizations()
+        if self.experimental_deterministic is False:
+            names.append("make_sloppy")
+        if self.experimental_stats.latency_all_edges:
+            names.append("latency_all_edges")
+        if self.experimental_slack:
+            names.append("slack")
+        if self.experimental_distribute.make_stateless:
+            names.append("make_stateless")
+        return names
+
+    def _static_optimization_configs(self):
+        configs = self.experimental_optimization.map_vectorization._static_optimization_configs()
+        if self.experimental_slack:
+            configs.append("slack:slack_period:%d" % (self.experimental_distribute.num_devices or 1))
+        return configs
 
     def merge(self, options):
         """These options with those of another, which decides."""

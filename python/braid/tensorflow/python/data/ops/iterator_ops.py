@@ -103,7 +103,7 @@ class Iterator(trackable.Trackable):
                     )
             with ops.colocate_with(self._iterator_resource):
                 return gen_dataset_ops.make_iterator(
-                    dataset._apply_options()._variant_tensor, self._iterator_resource, name=name
+                    dataset._variant_tensor, self._iterator_resource, name=name
                 )
 
     def get_next(self, name=None):

@@ -15,7 +15,7 @@ _DEFAULT_READER_BUFFER_SIZE_BYTES = 256 * 1024
 
 
 def _names(filenames):
-    """The names of files: a dataset of scalars, or a tensor. TypeError: they are no strings."""
+    """The names of files as a dataset of scalars. TypeError: they are no strings."""
     if isinstance(filenames, dataset_ops.DatasetV2):
         spec = filenames.element_spec
         if not isinstance(spec, tensor_spec.TensorSpec) or spec.dtype != dtypes.string:
@@ -23,56 +23,49 @@ def _names(filenames):
         if not spec.shape.is_compatible_with(tensor_shape.TensorShape([])):
             raise TypeError("`filenames` must be a `tf.data.Dataset` of scalar `tf.string` elements.")
         return filenames
-    filenames = ops.convert_to_tensor(filenames, dtype=dtypes.string, name="filenames")
-    return array_ops.reshape(filenames, [-1], name="flat_filenames")
+    filenames = ops.convert_to_tensor(filenames, dtype=dtypes.string)
+    filenames = array_ops.reshape(filenames, [-1], name="flat_filenames")
+    return dataset_ops.Dataset.from_tensor_slices(filenames)
 
 
-class _Files(dataset_ops.DatasetSource):
-    """The records of files, one file after the other: `make(filenames)` is the node."""
-
-    def __init__(self, filenames, make):
-        super().__init__(make(filenames))
+class _File(dataset_ops.DatasetSource):
+    """The records of a file."""
 
     @property
     def element_spec(self):
         return tensor_spec.TensorSpec([], dtypes.string)
 
 
-def _records(filenames, make, num_parallel_reads=None):
-    """A dataset of the records of files; with `num_parallel_reads` of so many files in turns."""
-    filenames = _names(filenames)
-    if isinstance(filenames, ops.Tensor):
-        if num_parallel_reads is None:
-            return _Files(filenames, make)
-        filenames = dataset_ops.Dataset.from_tensor_slices(filenames)
-
-    def read(name):
-        return _Files(name, make)
-
-    if num_parallel_reads is None:
-        return filenames.flat_map(read)
-    if num_parallel_reads == dataset_ops.AUTOTUNE:
-        return filenames.interleave(read, num_parallel_calls=num_parallel_reads)
-    return ParallelInterleaveDataset(
-        filenames,
-        read,
-        cycle_length=num_parallel_reads,
-        block_length=1,
-        sloppy=False,
-        buffer_output_elements=None,
-        prefetch_input_elements=None,
-    )
-
-
 class _Reader(dataset_ops.DatasetV1Adapter):
-    """A dataset of records; `_impl` is how it is made."""
+    """The records of files, one file after the other, or of `num_parallel_reads` files in turns.
 
-    def __init__(self, filenames, make, num_parallel_reads=None):
-        self._filenames = filenames
-        super().__init__(_records(filenames, make, num_parallel_reads))
+    `read(name)` makes the node for one file, in the function that reads it.
+    """
+
+    def __init__(self, filenames, read, num_parallel_reads=None):
+        self._filenames = names = _names(filenames)
+
+        def records(name):
+            return _File(read(name))
+
+        if num_parallel_reads is None:
+            dataset = names.flat_map(records)
+        elif num_parallel_reads == dataset_ops.AUTOTUNE:
+            dataset = names.interleave(records, num_parallel_calls=num_parallel_reads)
+        else:
+            dataset = ParallelInterleaveDataset(
+                names,
+                records,
+                cycle_length=num_parallel_reads,
+                block_length=1,
+                sloppy=False,
+                buffer_output_elements=None,
+                prefetch_input_elements=None,
+            )
+        super().__init__(dataset)
 
     def _inputs(self):
-        return [self._filenames] if isinstance(self._filenames, dataset_ops.DatasetV2) else []
+        return []
 
 
 def _text(name, value):
@@ -97,14 +90,11 @@ class TextLineDatasetV1(_Reader):
     """
 
     def __init__(self, filenames, compression_type=None, buffer_size=None, num_parallel_reads=None):
-        self._compression_type, self._buffer_size = _text("compression_type", compression_type), _buffer(
-            buffer_size
-        )
+        def read(name):
+            compression = _text("compression_type", compression_type)
+            return gen_dataset_ops.text_line_dataset(name, compression, _buffer(buffer_size))
 
-        def make(names):
-            return gen_dataset_ops.text_line_dataset(names, self._compression_type, self._buffer_size)
-
-        super().__init__(filenames, make, num_parallel_reads)
+        super().__init__(filenames, read, num_parallel_reads)
 
 
 TextLineDataset = TextLineDatasetV2 = TextLineDatasetV1
@@ -115,17 +105,14 @@ class TFRecordDatasetV1(_Reader):
     """The records of TFRecord files; arguments as of TextLineDataset."""
 
     def __init__(self, filenames, compression_type=None, buffer_size=None, num_parallel_reads=None):
-        self._compression_type, self._buffer_size = _text("compression_type", compression_type), _buffer(
-            buffer_size
-        )
+        def read(name):
+            compression = _text("compression_type", compression_type)
+            return gen_dataset_ops.tf_record_dataset(name, compression, _buffer(buffer_size))
 
-        def make(names):
-            return gen_dataset_ops.tf_record_dataset(names, self._compression_type, self._buffer_size)
+        super().__init__(filenames, read, num_parallel_reads)
 
-        filenames = _names(filenames)  # in TensorFlow they are always a dataset of names here
-        if isinstance(filenames, ops.Tensor):
-            filenames = dataset_ops.Dataset.from_tensor_slices(filenames)
-        super().__init__(filenames, make, num_parallel_reads)
+    def _inputs(self):
+        return [self._filenames]
 
 
 TFRecordDataset = TFRecordDatasetV2 = TFRecordDatasetV1
@@ -147,23 +134,17 @@ class FixedLengthRecordDatasetV1(_Reader):
         compression_type=None,
         num_parallel_reads=None,
     ):
-        self._record_bytes = ops.convert_to_tensor(record_bytes, dtype=dtypes.int64, name="record_bytes")
-        self._header_bytes = convert.optional_param_to_tensor("header_bytes", header_bytes)
-        self._footer_bytes = convert.optional_param_to_tensor("footer_bytes", footer_bytes)
-        self._buffer_size = _buffer(buffer_size)
-        self._compression_type = _text("compression_type", compression_type)
-
-        def make(names):
+        def read(name):
+            record = ops.convert_to_tensor(record_bytes, dtype=dtypes.int64, name="record_bytes")
+            header = convert.optional_param_to_tensor("header_bytes", header_bytes)
+            footer = convert.optional_param_to_tensor("footer_bytes", footer_bytes)
+            size = _buffer(buffer_size)
+            compression = _text("compression_type", compression_type)
             return gen_dataset_ops.fixed_length_record_dataset_v2(
-                names,
-                self._header_bytes,
-                self._record_bytes,
-                self._footer_bytes,
-                self._buffer_size,
-                self._compression_type,
+                name, header, record, footer, size, compression
             )
 
-        super().__init__(filenames, make, num_parallel_reads)
+        super().__init__(filenames, read, num_parallel_reads)
 
 
 FixedLengthRecordDataset = FixedLengthRecordDatasetV2 = FixedLengthRecordDatasetV1

@@ -13,13 +13,12 @@ def get_seed(seed):
     given seeds.
     """
     seed, seed2 = random_seed.get_seed(seed)
-    zero = None
     if seed is None:
-        seed = zero = constant_op.constant(0, dtype=dtypes.int64, name="seed")
+        seed = constant_op.constant(0, dtype=dtypes.int64, name="seed")
     else:
         seed = ops.convert_to_tensor(seed, dtype=dtypes.int64, name="seed")
     if seed2 is None:
-        return seed, (zero if zero is not None else constant_op.constant(0, dtypes.int64, name="seed2"))
+        return seed, constant_op.constant(0, dtype=dtypes.int64, name="seed2")
     with ops.name_scope("seed2") as scope:
         seed2 = ops.convert_to_tensor(seed2, dtype=dtypes.int64)
         both_zero = math_ops.logical_and(math_ops.equal(seed, 0), math_ops.equal(seed2, 0))

@@ -69,7 +69,7 @@ class Beta(distribution.ScalarDistribution):
 
     def _sample_n(self, n, seed=None):
         a, b = self._broadcast(self.concentration1), self._broadcast(self.concentration0)
-        other = None if seed is None else seed + 1  # not the first numbers' seed
+        other = util.gen_new_seed(seed, "beta")
         gamma1 = random_ops.random_gamma(shape=[n], alpha=a, dtype=self.dtype, seed=seed)
         gamma0 = random_ops.random_gamma(shape=[n], alpha=b, dtype=self.dtype, seed=other)
         return gamma1 / (gamma1 + gamma0)

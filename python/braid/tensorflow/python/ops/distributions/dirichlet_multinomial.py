@@ -56,7 +56,7 @@ class DirichletMultinomial(dirichlet.VectorDistribution):
 
     def _sample_n(self, n, seed=None):
         gammas = random_ops.random_gamma(shape=[n], alpha=self.concentration, dtype=self.dtype, seed=seed)
-        other = None if seed is None else seed + 1  # not the probabilities' seed
+        other = util.gen_new_seed(seed, "dirichlet_multinomial")
         shape = array_ops.concat([[n], self.batch_shape_tensor()], 0)
         made = multinomial.draw(math_ops.log(gammas), self.total_count, 1, shape, other, self.dtype)
         return made[0]

@@ -55,7 +55,7 @@ class StudentT(distribution.ScalarDistribution):
     def _sample_n(self, n, seed=None):
         normal = random_ops.random_normal(self._shape_of_samples(n), dtype=self.dtype, seed=seed)
         df = self._broadcast(self.df)
-        other = None if seed is None else seed + 1  # not the normal numbers' seed
+        other = util.gen_new_seed(seed, "student_t")
         gamma = random_ops.random_gamma([n], 0.5 * df, beta=0.5, dtype=self.dtype, seed=other)
         return normal * math_ops.rsqrt(gamma / df) * self.scale + self.loc
 

@@ -78,8 +78,11 @@ def bucket_by_sequence_length(
         within = math_ops.logical_and(math_ops.less_equal(least, length), math_ops.less(length, most))
         return math_ops.reduce_min(array_ops.where(within))
 
+    with ops.name_scope("bucket_by_seq_length"):
+        sizes = constant_op.constant(bucket_batch_sizes, dtype=dtypes.int64)
+
     def window_size(bucket):
-        return constant_op.constant(bucket_batch_sizes, dtype=dtypes.int64)[bucket]
+        return sizes[bucket]
 
     def shapes_for(shapes, bucket_length):
         def part(shape):
@@ -142,6 +145,7 @@ class _GroupByReducerDataset(dataset_ops._WithSpec):
                 **structure.flat_structure(spec),
             ),
             spec,
+            [key, init, reduce, finalize],
         )
 
 
@@ -176,6 +180,7 @@ class _GroupByWindowDataset(dataset_ops._WithSpec):
                 **structure.flat_structure(spec),
             ),
             spec,
+            [key, reduce, size],
         )
 
 

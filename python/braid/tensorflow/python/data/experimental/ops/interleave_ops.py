@@ -77,9 +77,20 @@ def sample_from_datasets(datasets, weights=None, seed=None):
     from braid.tensorflow.python.ops import stateless_random_ops
 
     count = len(datasets)
+
+    def choose(logits, seed):
+        return array_ops.squeeze(
+            stateless_random_ops.stateless_multinomial(logits, 1, seed=seed), axis=[0, 1]
+        )
+
+    # log(0) is -inf, which is never chosen.
+    if isinstance(weights, dataset_ops.DatasetV2):
+        logits = weights.map(lambda *p: math_ops.log(p, name="logits"))
+        seeds = dataset_ops.Dataset.zip((logits, random_ops.RandomDataset(seed).batch(2)))
+        return _DirectedInterleaveDataset(seeds.map(choose), datasets)
     if weights is None:
-        weights = [1.0 / count] * count
-    if not isinstance(weights, dataset_ops.DatasetV2):
+        logits = [[1.0] * count]
+    else:
         weights = ops.convert_to_tensor(weights, name="weights")
         if weights.dtype not in (dtypes.float32, dtypes.float64):
             raise TypeError(
@@ -87,19 +98,11 @@ def sample_from_datasets(datasets, weights=None, seed=None):
             )
         if not weights.shape.is_compatible_with([count]):
             raise ValueError("`weights` must be a vector of length `len(datasets)`.")
-        # log(0) is -inf, which is never chosen.
-        logits = math_ops.log(weights, name="logits")
-        logits = dataset_ops.Dataset.from_tensors(array_ops.expand_dims(logits, 0)).repeat()
-    else:
-        logits = weights.map(lambda p: array_ops.expand_dims(math_ops.log(p, name="logits"), 0))
-
-    def choose(logits, seed):
-        return array_ops.squeeze(
-            stateless_random_ops.stateless_multinomial(logits, 1, seed=seed), axis=[0, 1]
-        )
-
+        logits = array_ops.expand_dims(math_ops.log(weights, name="logits"), 0)
+    if count == 1:
+        return datasets[0]
     seeds = random_ops.RandomDataset(seed).batch(2)
-    return _DirectedInterleaveDataset(dataset_ops.Dataset.zip((logits, seeds)).map(choose), datasets)
+    return _DirectedInterleaveDataset(seeds.map(lambda seed: choose(logits, seed)), datasets)
 
 
 @tf_export(v1=["data.experimental.choose_from_datasets"])

@@ -3,7 +3,6 @@
 from braid.tensorflow.python.data.ops import dataset_ops
 from braid.tensorflow.python.data.util import structure
 from braid.tensorflow.python.framework import dtypes
-from braid.tensorflow.python.framework import ops
 from braid.tensorflow.python.framework import sparse_tensor
 from braid.tensorflow.python.framework import tensor_shape
 from braid.tensorflow.python.framework import tensor_spec
@@ -30,7 +29,7 @@ class _ParseExampleDataset(dataset_ops._WithSpec):
             input_dataset,
             gen_experimental_dataset_ops.parse_example_dataset(
                 input_dataset._variant_tensor,
-                ops.convert_to_tensor(num_parallel_calls, dtype=dtypes.int64, name="num_parallel_calls"),
+                num_parallel_calls,
                 raw.defaults(shapes),
                 raw.sparse_keys,
                 raw.dense_keys,

@@ -79,18 +79,19 @@ class CsvDataset(dataset_ops.DatasetSource):
         na_value="",
         select_cols=None,
     ):
-        self._filenames = ops.convert_to_tensor(filenames, dtype=dtypes.string, name="filenames")
-        defaults = [_default(d) for d in record_defaults]
-        self._record_defaults = ops.convert_n_to_tensor(defaults, name="record_defaults")
-
         def text(name, value, default):
             return convert.optional_param_to_tensor(name, value, default, dtypes.string)
+
+        self._filenames = ops.convert_to_tensor(filenames, dtype=dtypes.string, name="filenames")
+        compression = text("compression_type", compression_type, "")
+        defaults = [_default(d) for d in record_defaults]
+        self._record_defaults = ops.convert_n_to_tensor(defaults, name="record_defaults")
 
         self._spec = tuple(tensor_spec.TensorSpec([], d.dtype) for d in self._record_defaults)
         super().__init__(
             gen_experimental_dataset_ops.csv_dataset(
                 filenames=self._filenames,
-                compression_type=text("compression_type", compression_type, ""),
+                compression_type=compression,
                 buffer_size=convert.optional_param_to_tensor("buffer_size", buffer_size, 4 * 1024 * 1024),
                 header=ops.convert_to_tensor(header, dtype=dtypes.bool, name="header"),
                 field_delim=ops.convert_to_tensor(field_delim, dtype=dtypes.string, name="field_delim"),
@@ -365,14 +366,20 @@ def make_batched_features_dataset(
             "The `reader` argument must return a `Dataset` object. `tf.ReaderBase` subclasses are not supported. For "
             "example, pass `tf.data.TFRecordDataset` instead of `tf.TFRecordReader`."
         )
-    names = _file_names(file_pattern)
-    dataset = dataset_ops.Dataset.from_tensor_slices(names)
-    if shuffle:
-        dataset = dataset.shuffle(len(names), shuffle_seed)
+    dataset = dataset_ops.Dataset.list_files(file_pattern, shuffle=shuffle, seed=shuffle_seed)
     args = list(reader_args or [])
-    dataset = core_readers.ParallelInterleaveDataset(
-        dataset, lambda name: reader(name, *args), reader_num_threads or 1, 1, sloppy_ordering, None, None
-    )
+
+    def records(name):
+        return reader(name, *args)
+
+    if reader_num_threads == dataset_ops.AUTOTUNE:
+        options = dataset_ops.Options()
+        options.experimental_deterministic = not sloppy_ordering
+        dataset = dataset.interleave(records, num_parallel_calls=reader_num_threads).with_options(options)
+    else:
+        dataset = core_readers.ParallelInterleaveDataset(
+            dataset, records, reader_num_threads or 1, 1, sloppy_ordering, None, None
+        )
     if dataset_ops.get_legacy_output_types(dataset) == (dtypes.string, dtypes.string):
         dataset = dataset.map(lambda _, value: value)
     dataset = _shuffled_and_repeated(dataset, num_epochs, shuffle, shuffle_buffer_size, shuffle_seed)
@@ -385,6 +392,44 @@ def make_batched_features_dataset(
             raise ValueError("The `label_key` provided (%r) must be one of the `features` keys." % label_key)
         dataset = dataset.map(lambda x: (x, x.pop(label_key)))
     return _prefetched(dataset, prefetch_buffer_size)
+
+
+def make_tf_record_dataset(
+    file_pattern,
+    batch_size,
+    parser_fn=None,
+    num_epochs=None,
+    shuffle=True,
+    shuffle_buffer_size=None,
+    shuffle_seed=None,
+    prefetch_buffer_size=None,
+    num_parallel_reads=None,
+    num_parallel_parser_calls=None,
+    drop_final_batch=False,
+):
+    """Batches of the records in TFRecord files, or of what `parser_fn` makes of each.
+
+    Args:
+      file_pattern: which files: a pattern or a list.
+      batch_size: the records of a batch.
+      parser_fn: a function of a record; None: the records themselves.
+      num_epochs: how often each record comes; without end if None, and then all batches are whole.
+      shuffle, shuffle_buffer_size, shuffle_seed: whether files and records are shuffled (None: among 10,000).
+      prefetch_buffer_size: how many batches are made before they are wanted.
+      num_parallel_reads: how many files are read at a time; 24 if None.
+      num_parallel_parser_calls: how many records are parsed at a time; a batch if None.
+      drop_final_batch: whether a smaller rest is left out.
+    """
+    files = dataset_ops.Dataset.list_files(file_pattern, shuffle=shuffle, seed=shuffle_seed)
+    reads = 24 if num_parallel_reads is None else num_parallel_reads
+    dataset = core_readers.TFRecordDataset(files, num_parallel_reads=reads)
+    size = 10000 if shuffle_buffer_size is None else shuffle_buffer_size
+    dataset = _shuffled_and_repeated(dataset, num_epochs, shuffle, size, shuffle_seed)
+    if parser_fn is not None:
+        calls = batch_size if num_parallel_parser_calls is None else num_parallel_parser_calls
+        dataset = dataset.map(parser_fn, num_parallel_calls=calls)
+    dataset = dataset.batch(batch_size, drop_remainder=drop_final_batch or num_epochs is None)
+    return dataset if prefetch_buffer_size == 0 else _prefetched(dataset, prefetch_buffer_size)
 
 
 make_batched_features_dataset_v1 = make_batched_features_dataset_v2 = make_batched_features_dataset

@@ -2,15 +2,13 @@
 
 from braid.tensorflow.python.data.ops import dataset_ops
 from braid.tensorflow.python.data.util import structure
-from braid.tensorflow.python.framework import ops
 from braid.tensorflow.python.ops import gen_experimental_dataset_ops
 from braid.tensorflow.python.util.tf_export import tf_export
 
 
 class _ScanDataset(dataset_ops._WithSpec):
     def __init__(self, input_dataset, initial_state, scan_func):
-        with ops.name_scope("initial_state"):
-            initial_state = structure.normalize_element(initial_state)
+        initial_state = structure.normalize_element(initial_state)
         state, wrapped = dataset_ops._state_function(
             scan_func,
             "tf.data.experimental.scan()",
@@ -30,6 +28,7 @@ class _ScanDataset(dataset_ops._WithSpec):
                 **structure.flat_structure(spec),
             ),
             spec,
+            [wrapped],
         )
 
 

@@ -13,14 +13,11 @@ def shuffle_and_repeat(buffer_size, count=None, seed=None):
     """Elements in random order, `count` times (without end if None or -1): for Dataset.apply."""
 
     def apply(dataset):
-        seed1, seed2 = random_seed.get_seed(seed)
+        size = ops.convert_to_tensor(buffer_size, dtype=dtypes.int64, name="buffer_size")
+        passes = ops.convert_to_tensor(-1 if count is None else count, dtype=dtypes.int64, name="count")
+        seeds = random_seed.get_seed(seed)
         return dataset_ops._Unchanged(
-            dataset,
-            gen_dataset_ops.shuffle_and_repeat_dataset,
-            buffer_size=ops.convert_to_tensor(buffer_size, dtype=dtypes.int64, name="buffer_size"),
-            seed=seed1,
-            seed2=seed2,
-            count=ops.convert_to_tensor(-1 if count is None else count, dtype=dtypes.int64, name="count"),
+            dataset, gen_dataset_ops.shuffle_and_repeat_dataset, size, *seeds, passes
         )
 
     return apply
