@@ -73,8 +73,7 @@ class Result(unittest.TestResult):
 # Modules that files import for some of their tests, which fail: the others run.
 ABSENT = re.compile(
     r"""tensorflow\.python\.(
-        | debug\.wrappers(\..*)?
-        | distribute\.distribute_coordinator
+        distribute\.distribute_coordinator
         | eager\.(execution_callbacks|lift_to_graph)
         | framework\.(
             auto_control_deps | c_api_util | cpp_shape_inference_pb2 | error_interpolation
@@ -94,6 +93,8 @@ ABSENT = re.compile(
 SHARED = re.compile(
     r"""tensorflow\.python\.(
         .*(_test_util|testing_utils|_test_base)
+        | debug\.lib\.session_debug_testlib
+        | debug\.cli\.cli_test_utils
         | data\.(experimental\.)?kernel_tests(\..*)?
         | distribute\.(combinations|strategy_combinations)
         | framework\.(test_)?combinations

@@ -477,9 +477,7 @@ class BaseSession(SessionInterface):
             watches = options.debug_options.SerializeToString()
         try:
             if records:
-                got, metadata = self._open().run(
-                    feeds, plan.pairs, plan.targets, timeout, records, watches
-                )
+                got, metadata = self._open().run(feeds, plan.pairs, plan.targets, timeout, records, watches)
                 if run_metadata is not None:
                     run_metadata.ParseFromString(metadata)
                 if profiled is not None:
@@ -605,8 +603,12 @@ class BaseSession(SessionInterface):
 
     def _make_callable_from_options(self, callable_options):
         graph = self._graph
-        tensors = [graph.as_graph_element(name, allow_operation=False) for name in callable_options.feed]
-        fetches = [graph.as_graph_element(name, allow_operation=False) for name in callable_options.fetch]
+
+        def tensor(name):  # "x" is "x:0"
+            return graph.as_graph_element(name if ":" in name else name + ":0", allow_operation=False)
+
+        tensors = [tensor(name) for name in callable_options.feed]
+        fetches = [tensor(name) for name in callable_options.fetch]
         targets = [graph.get_operation_by_name(name) for name in callable_options.target]
         call = self.make_callable(fetches + targets, tensors, accept_options=True)
 

@@ -1,32 +1,45 @@
-"""TensorFlow's debugger, which Braid does not have: what programs import is there, and says so when it is used."""
+"""TensorFlow's debugger, tfdbg: shows in the terminal, or writes to files, what runs compute."""
 
-_WAY = "tf.Print, tf.Assert and tf.add_check_numerics_ops show values, and tf.RunMetadata what ran"
+from braid.tensorflow.python.debug.lib.debug_data import DebugDumpDir
+from braid.tensorflow.python.debug.lib.debug_data import DebugTensorDatum
+from braid.tensorflow.python.debug.lib.debug_data import has_inf_or_nan
+from braid.tensorflow.python.debug.lib.debug_data import load_tensor_from_event
+from braid.tensorflow.python.debug.lib.debug_data import load_tensor_from_event_file
+from braid.tensorflow.python.debug.lib.debug_gradients import GradientsDebugger
+from braid.tensorflow.python.debug.lib.debug_gradients import clear_gradient_debuggers
+from braid.tensorflow.python.debug.lib.debug_graphs import reconstruct_non_debug_graph_def
+from braid.tensorflow.python.debug.lib.debug_utils import add_debug_tensor_watch
+from braid.tensorflow.python.debug.lib.debug_utils import watch_graph
+from braid.tensorflow.python.debug.lib.debug_utils import watch_graph_with_blacklists
+from braid.tensorflow.python.debug.wrappers.dumping_wrapper import DumpingDebugWrapperSession
+from braid.tensorflow.python.debug.wrappers.framework import WatchOptions
+from braid.tensorflow.python.debug.wrappers.grpc_wrapper import GrpcDebugWrapperSession
+from braid.tensorflow.python.debug.wrappers.grpc_wrapper import TensorBoardDebugWrapperSession
+from braid.tensorflow.python.debug.wrappers.hooks import DumpingDebugHook
+from braid.tensorflow.python.debug.wrappers.hooks import GrpcDebugHook
+from braid.tensorflow.python.debug.wrappers.hooks import LocalCLIDebugHook
+from braid.tensorflow.python.debug.wrappers.hooks import TensorBoardDebugHook
+from braid.tensorflow.python.debug.wrappers.local_cli_wrapper import LocalCLIDebugWrapperSession
 
-
-def _absent(name):
-    class Absent:
-        """Raises NotImplementedError."""
-
-        def __init__(self, *args, **kwargs):
-            raise NotImplementedError(f"tfdbg.{name} is not in Braid: {_WAY}")
-
-    Absent.__name__ = Absent.__qualname__ = name
-    return Absent
-
-
-for _name in (
-    "DebugDumpDir DebugTensorDatum DumpingDebugHook DumpingDebugWrapperSession GrpcDebugHook "
-    "GrpcDebugWrapperSession LocalCLIDebugHook LocalCLIDebugWrapperSession TensorBoardDebugHook "
-    "TensorBoardDebugWrapperSession WatchOptions add_debug_tensor_watch load_tensor_from_event "
-    "load_tensor_from_event_file reconstruct_non_debug_graph_def watch_graph watch_graph_with_blacklists"
-).split():
-    globals()[_name] = _absent(_name)
-
-
-def has_inf_or_nan(datum, tensor):
-    """Whether an array has a number that is infinite or none."""
-    import numpy as np
-
-    if not isinstance(tensor, np.ndarray) or not np.issubdtype(tensor.dtype, np.inexact):
-        return False
-    return not np.all(np.isfinite(tensor))
+__all__ = [
+    "DebugDumpDir",
+    "DebugTensorDatum",
+    "DumpingDebugHook",
+    "DumpingDebugWrapperSession",
+    "GradientsDebugger",
+    "GrpcDebugHook",
+    "GrpcDebugWrapperSession",
+    "LocalCLIDebugHook",
+    "LocalCLIDebugWrapperSession",
+    "TensorBoardDebugHook",
+    "TensorBoardDebugWrapperSession",
+    "WatchOptions",
+    "add_debug_tensor_watch",
+    "clear_gradient_debuggers",
+    "has_inf_or_nan",
+    "load_tensor_from_event",
+    "load_tensor_from_event_file",
+    "reconstruct_non_debug_graph_def",
+    "watch_graph",
+    "watch_graph_with_blacklists",
+]

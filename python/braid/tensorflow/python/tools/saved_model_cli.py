@@ -15,6 +15,7 @@ import numpy as np
 from braid import protos
 from braid.tensorflow.core.framework import types_pb2
 from braid.tensorflow.python.client import session
+from braid.tensorflow.python.debug.wrappers import local_cli_wrapper
 from braid.tensorflow.python.framework import meta_graph, ops
 from braid.tensorflow.python.lib.io import file_io
 from braid.tensorflow.python.saved_model import loader
@@ -140,12 +141,13 @@ def run_saved_model_with_feed_dict(
     Args:
       input_tensor_key_feed_dict: {key of an input: value}. ValueError: the signature has no such input.
       worker: the target of the session.
-      init_tpu, tf_debug: refused.
+      init_tpu: refused.
+      tf_debug: stops in tfdbg's command line before and after the run.
 
     RuntimeError: a file of an output is there already, and overwrite_flag is false.
     """
-    if init_tpu or tf_debug:
-        raise NotImplementedError("saved_model_cli: Braid has no TPUs and no command-line debugger")
+    if init_tpu:
+        raise NotImplementedError("saved_model_cli: Braid has no TPUs")
     signature = _signature(get_meta_graph_def(saved_model_dir, tag_set), signature_def_key)
     for key in input_tensor_key_feed_dict:
         if key not in signature.inputs:
@@ -157,6 +159,8 @@ def run_saved_model_with_feed_dict(
     keys = sorted(signature.outputs)
     with session.Session(worker or "", graph=ops.Graph()) as sess:
         loader.load(sess, tag_set.split(","), saved_model_dir)
+        if tf_debug:
+            sess = local_cli_wrapper.LocalCLIDebugWrapperSession(sess)
         outputs = sess.run([signature.outputs[key].name for key in keys], feed_dict=feeds)
     for key, output in zip(keys, outputs):
         print(f"Result for output key {key}:\n{output}")
@@ -320,7 +324,7 @@ def create_parser():
     one.add_argument("--overwrite", action="store_true", help="overwrite files of outputs")
     one.add_argument("--worker", help="target of the session, as grpc://HOST:PORT")
     one.add_argument("--init_tpu", action="store_true", help="refused: there are no TPUs")
-    one.add_argument("--tf_debug", action="store_true", help="refused: there is no command-line debugger")
+    one.add_argument("--tf_debug", action="store_true", help="run it in tfdbg's command line")
     one.set_defaults(func=run)
 
     one = commands.add_parser("scan", help="tell whether a graph reads or writes files")
