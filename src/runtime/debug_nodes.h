@@ -31,8 +31,7 @@ braid_code bd_debug_add_nodes(braid_graph *g, const Tensorflow__DebugOptions *o,
                               braid_status *st);
 
 // Before a step: writes its names and numbers to the debug URLs of signature->debug, and counts bytes anew if
-// that is asked for. `run_index` is the step's among those of the process (-1: not known), `step_index` that
-// of its plan.
+// that is asked for. `run_index` is the step's among those of the process, `step_index` that of its plan.
 braid_code bd_debug_begin_step(const bd_run_signature *signature, const bd_fs *fs, int64_t run_index,
                                int64_t step_index, braid_status *st);
 

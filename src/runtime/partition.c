@@ -34,6 +34,7 @@ typedef struct partitioner {
     bd_map crossings;  // "node:output>device" -> crossing
     bd_arena arena;    // of the crossings
     int edge_count;    // numbers edges: part of their names
+    int node_count;    // numbers the nodes of their ends: the same
 } partitioner;
 
 // ---- Parts ----
@@ -151,11 +152,12 @@ static bd_named_attr string_attr(const char *name, const char *value)
         .name = name, .value = {.kind = BD_ATTR_STRING, .s = {.data = (char *)value, .len = strlen(value)}}};
 }
 
-// Adds the node of `spec` under a new name made from `base`. Its assigned device is spec.device.
-static braid_code add_on(braid_graph *g, const char *base, bd_node_spec spec, braid_op **node,
+// Adds the node of `spec` under a name made from `base`, which no node of another part gets, so that a debugger
+// can tell the ends of an edge apart. Its assigned device is spec.device.
+static braid_code add_on(partitioner *p, braid_graph *g, const char *base, bd_node_spec spec, braid_op **node,
                          braid_status *st)
 {
-    char *suffixed = bd_asprintf("%s_S", base);
+    char *suffixed = bd_asprintf("%s_S%d", base, p->node_count++);
     spec.name = bd_graph_unique_name(g, suffixed);
     spec.assigned_device = spec.device;
     bd_free(suffixed);
@@ -197,7 +199,7 @@ static braid_code add_dummy(partitioner *p, const cut *c, braid_op **dummy, brai
                              {.name = "value", .value = {.kind = BD_ATTR_TENSOR, .tensor = &empty}}};
     const bd_node_spec spec = {
         .op_type = "Const", .device = c->from->assigned_device, .attrs = attrs, .attr_count = 2};
-    code = add_on(graph_of(p, c->from), c->from->name, spec, dummy, st);
+    code = add_on(p, graph_of(p, c->from), c->from->name, spec, dummy, st);
     bd_tensor_fini(&empty);
     if (!code) bd_node_add_control(*dummy, p->copies[c->from->id]);
     return code;
@@ -205,8 +207,8 @@ static braid_code add_dummy(partitioner *p, const cut *c, braid_op **dummy, brai
 
 // Adds the Cast of `input` between the two types of the edge, on the device of `at`. TensorFlow truncates
 // floats to bfloat16 here and does not round them.
-static braid_code add_cast(const partitioner *p, const cut *c, const braid_op *at, braid_out input,
-                           bool to_wire, braid_op **cast, braid_status *st)
+static braid_code add_cast(partitioner *p, const cut *c, const braid_op *at, braid_out input, bool to_wire,
+                           braid_op **cast, braid_status *st)
 {
     const bd_named_attr attrs[] = {type_attr("SrcT", to_wire ? c->dtype : c->wire),
                                    type_attr("DstT", to_wire ? c->wire : c->dtype),
@@ -217,7 +219,7 @@ static braid_code add_cast(const partitioner *p, const cut *c, const braid_op *a
                                .input_count = 1,
                                .attrs = attrs,
                                .attr_count = 3};
-    return add_on(graph_of(p, at), c->from->name, spec, cast, st);
+    return add_on(p, graph_of(p, at), c->from->name, spec, cast, st);
 }
 
 static braid_code add_send(partitioner *p, const cut *c, braid_status *st)
@@ -241,7 +243,7 @@ static braid_code add_send(partitioner *p, const cut *c, braid_status *st)
                                .input_count = 1,
                                .attrs = attrs,
                                .attr_count = 6};
-    return add_on(graph_of(p, c->from), c->from->name, spec, &send, st);
+    return add_on(p, graph_of(p, c->from), c->from->name, spec, &send, st);
 }
 
 static braid_code add_recv(partitioner *p, const cut *c, crossing *x, braid_status *st)
@@ -253,7 +255,7 @@ static braid_code add_recv(partitioner *p, const cut *c, crossing *x, braid_stat
     if (code) return code;
     attrs[5] = type_attr("tensor_type", c->wire);
     const bd_node_spec recv = {.op_type = "_Recv", .device = device, .attrs = attrs, .attr_count = 6};
-    code = add_on(g, c->from->name, recv, &x->recv, st);
+    code = add_on(p, g, c->from->name, recv, &x->recv, st);
     x->received = x->recv;
     if (code || (c->output >= 0 && c->wire == c->dtype)) return code;
     braid_out input = {.op = x->recv};
@@ -265,7 +267,7 @@ static braid_code add_recv(partitioner *p, const cut *c, crossing *x, braid_stat
                                    .input_count = 1,
                                    .attrs = &type,
                                    .attr_count = 1};
-    return add_on(g, c->from->name, identity, &x->received, st);
+    return add_on(p, g, c->from->name, identity, &x->received, st);
 }
 
 // ---- Edges ----

@@ -114,9 +114,9 @@ static void an_output_crosses_once_for_each_device(void **state)
     cut(g, false, &p);
     assert_int_equal(p.count, 2);
     assert_part(&p, "/job:ps/replica:0/task:0",
-                "Add(sum a_S b_S)\nConst(w)\n_Recv(a_S)\n_Recv(b_S)\n_Send(w_S w)\n");
+                "Add(sum a_S3 b_S5)\nConst(w)\n_Recv(a_S3)\n_Recv(b_S5)\n_Send(w_S0 w)\n");
     assert_part(&p, "/job:worker/replica:0/task:0",
-                "Neg(a w_S)\nNeg(b w_S)\n_Recv(w_S)\n_Send(a_S a)\n_Send(b_S b)\n");
+                "Neg(a w_S1)\nNeg(b w_S1)\n_Recv(w_S1)\n_Send(a_S2 a)\n_Send(b_S4 b)\n");
     bd_partitions_fini(&p);
     braid_graph_free(g);
 }
@@ -129,8 +129,8 @@ static void both_ends_of_a_cut_have_one_key(void **state)
     on(g, WORKER, "Neg", "a", 1, &w);
     bd_partitions p;
     cut(g, false, &p);
-    const braid_op *send = braid_graph_find(&part_at(&p, "/job:ps/replica:0/task:0")->graph, "w_S");
-    const braid_op *recv = braid_graph_find(&part_at(&p, "/job:worker/replica:0/task:0")->graph, "w_S");
+    const braid_op *send = braid_graph_find(&part_at(&p, "/job:ps/replica:0/task:0")->graph, "w_S0");
+    const braid_op *recv = braid_graph_find(&part_at(&p, "/job:worker/replica:0/task:0")->graph, "w_S1");
     const braid_op *const ends[] = {send, recv};
     for (int i = 0; i < 2; i++) {
         assert_string_equal(bd_node_attr_string(ends[i], "tensor_name"), "edge_0_w");
@@ -157,9 +157,9 @@ static void a_control_edge_crosses_as_an_empty_constant(void **state)
     tg_after(g, "NoOp", "second", 1, &w.op);
     bd_partitions p;
     cut(g, false, &p);
-    assert_part(&p, "/job:ps/replica:0/task:0", "Const(w)\nConst(w_S ^w)\n_Send(w_S_1 w_S)\n");
+    assert_part(&p, "/job:ps/replica:0/task:0", "Const(w)\nConst(w_S0 ^w)\n_Send(w_S1 w_S0)\n");
     assert_part(&p, "/job:worker/replica:0/task:0",
-                "Identity(w_S_1 w_S)\nNoOp(first ^w_S_1)\nNoOp(second ^w_S_1)\n_Recv(w_S)\n");
+                "Identity(w_S3 w_S2)\nNoOp(first ^w_S3)\nNoOp(second ^w_S3)\n_Recv(w_S2)\n");
     bd_partitions_fini(&p);
     braid_graph_free(g);
 }
@@ -178,10 +178,10 @@ static void floats_may_cross_as_bfloat16(void **state)
     bd_partitions p;
     cut_by(g, &(bd_partition_options){.devices = devices, .device_count = 3, .sends_bfloat16 = true}, &p);
     bd_partition *ps = part_at(&p, "/job:ps/replica:0/task:0");
-    assert_part(&p, ps->location, "Cast(w_S w)\nConst(n)\nConst(w)\n_Send(n_S n)\n_Send(w_S_1 w_S)\n");
+    assert_part(&p, ps->location, "Cast(w_S0 w)\nConst(n)\nConst(w)\n_Send(n_S4 n)\n_Send(w_S1 w_S0)\n");
     assert_part(&p, "/job:worker/replica:0/task:0",
-                "Cast(w_S_1 w_S)\nNeg(a w_S_1)\nNeg(b w_S_1)\nNeg(c n_S)\n_Recv(n_S)\n_Recv(w_S)\n");
-    const braid_op *cast = braid_graph_find(&ps->graph, "w_S");
+                "Cast(w_S3 w_S2)\nNeg(a w_S3)\nNeg(b w_S3)\nNeg(c n_S5)\n_Recv(n_S5)\n_Recv(w_S2)\n");
+    const braid_op *cast = braid_graph_find(&ps->graph, "w_S0");
     assert_true(bd_node_attr_bool(cast, "Truncate"));
     assert_int_equal(bd_node_attr_type(cast, "DstT"), BRAID_BFLOAT16);
     bd_partitions_fini(&p);
@@ -201,7 +201,7 @@ static void parts_are_tasks_or_devices(void **state)
     bd_partitions_fini(&p);
     cut(g, true, &p);
     assert_int_equal(p.count, 2);
-    assert_part(&p, PS_B, "Neg(a w_S)\n_Recv(w_S)\n");
+    assert_part(&p, PS_B, "Neg(a w_S1)\n_Recv(w_S1)\n");
     bd_partitions_fini(&p);
     braid_graph_free(g);
 }
@@ -218,8 +218,8 @@ static void each_reader_of_a_variable_receives_for_itself(void **state)
     bd_partitions p;
     cut(g, false, &p);
     assert_part(&p, "/job:worker/replica:0/task:0",
-                "Identity(a v_S)\nIdentity(b v_S_1)\n_Recv(v_S)\n_Recv(v_S_1)\n");
-    const braid_op *recv = braid_graph_find(&part_at(&p, "/job:worker/replica:0/task:0")->graph, "v_S");
+                "Identity(a v_S1)\nIdentity(b v_S3)\n_Recv(v_S1)\n_Recv(v_S3)\n");
+    const braid_op *recv = braid_graph_find(&part_at(&p, "/job:worker/replica:0/task:0")->graph, "v_S1");
     assert_int_equal(recv->output_types[0], BRAID_FLOAT); // a value, not a reference
     bd_partitions_fini(&p);
     braid_graph_free(g);

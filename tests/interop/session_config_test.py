@@ -272,7 +272,7 @@ class SessionConfigTest(InteropTest):
             found = [name for _, _, names in os.walk(root) for name in names]
             self.assertEqual(sum(name.startswith("one_0_DebugIdentity_") for name in found), 1)
             self.assertEqual(sum(name.startswith("_tfdbg_graph_hash") for name in found), 1)
-            self.assertEqual(sum(name.startswith("_tfdbg_core_metadata_sessionrun-") for name in found), 1)
+            self.assertEqual(sum(name.startswith("_tfdbg_core_metadata_sessionrun0") for name in found), 1)
         urls[0] = "grpc://localhost:6064"
         with self.fails("UNIMPLEMENTED", "grpc://localhost:6064"):
             self.session().run("v/one:0", options=options)

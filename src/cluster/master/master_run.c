@@ -456,11 +456,11 @@ static bool is_run_of_cost_model(const step *s, bd_master_plan *plan)
     return (run - session->cost_model_after) % session->cost_model_every == 0;
 }
 
-// As TensorFlow's master, this one does not count the steps of the process.
+// As TensorFlow's master, this one counts the steps of the plan in place of all.
 static braid_code begin_debug(const step *s, bd_master_plan *plan, braid_status *st)
 {
     const int64_t number = atomic_fetch_add_explicit(&plan->debug_steps, 1, memory_order_relaxed);
-    return bd_debug_begin_step(s->args->signature, s->session->master->env.fs, -1, number, st);
+    return bd_debug_begin_step(s->args->signature, s->session->master->env.fs, number, number, st);
 }
 
 // Starts the step, whose plan is made.
