@@ -152,8 +152,8 @@ static bd_named_attr string_attr(const char *name, const char *value)
         .name = name, .value = {.kind = BD_ATTR_STRING, .s = {.data = (char *)value, .len = strlen(value)}}};
 }
 
-// Adds the node of `spec` under a name made from `base`, which no node of another part gets, so that a debugger
-// can tell the ends of an edge apart. Its assigned device is spec.device.
+// Adds the node of `spec` under a name made from `base`, which no node of another part gets, so that a
+// debugger can tell the ends of an edge apart. Its assigned device is spec.device.
 static braid_code add_on(partitioner *p, braid_graph *g, const char *base, bd_node_spec spec, braid_op **node,
                          braid_status *st)
 {
