@@ -62,6 +62,18 @@ class Aliases:
         module.__spec__ = module.__spec__.loader_state
 
 
+class _Refusing:
+    """Loads modules whose content refuses to be used."""
+
+    def create_module(self, spec):
+        from braid.tensorflow import missing
+
+        return missing.RefusingModule(spec.name)
+
+    def exec_module(self, module):
+        """It has no code."""
+
+
 class _TensorFlow(Aliases):
     """Says of a module that TensorFlow has and Braid has not what to use in its place."""
 
@@ -69,6 +81,8 @@ class _TensorFlow(Aliases):
         from braid.tensorflow import missing
 
         name = fullname.partition(".")[2]
+        if missing.is_imported(name):
+            return importlib.machinery.ModuleSpec(fullname, _Refusing(), is_package=True)
         is_public = name.partition(".")[0] not in ("core", "python")
         text = missing.message(name) if is_public else "Braid has no such module"
         raise ModuleNotFoundError(f"No module named {fullname!r}: {text}", name=fullname)

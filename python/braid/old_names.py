@@ -5,6 +5,7 @@ They are set where they are missing, in processes in which `import tensorflow` f
 np.asarray make arrays of objects of rows of different lengths, which numpy refuses from 1.24 on, and refuse
 tensors of a graph. np.save and np.savez write such rows, too. The text of an attribute of h5py, which was
 bytes before h5py 3, has bytes' decode() as well: Keras 2.3 and programs that load its files call it.
+random.sample takes sets, and json.loads an encoding, which it ignores.
 BRAID_OLD_NAMES=0: none of this.
 """
 
@@ -16,8 +17,10 @@ import fractions
 import functools
 import importlib.machinery
 import inspect
+import json
 import math
 import os
+import random
 import sys
 import threading
 import time
@@ -115,6 +118,31 @@ def _saves_ragged_rows(function, array):
     return save
 
 
+def _sample_of_sets():
+    """Has random.sample take sets, which Python 3.11 refuses."""
+    of_sequence = random.Random.sample
+
+    @functools.wraps(of_sequence)
+    def sample(self, population, *args, **kwargs):
+        if isinstance(population, collections.abc.Set):
+            population = tuple(population)
+        return of_sequence(self, population, *args, **kwargs)
+
+    random.Random.sample = sample
+    random.sample = random.sample.__self__.sample
+
+
+def _loads_with_encoding():
+    """Has json.loads, and json.load, which calls it, take an encoding, which Python 3.9 refuses."""
+    loads = json.loads
+
+    @functools.wraps(loads)
+    def loads_without(*args, encoding=None, **kwargs):
+        return loads(*args, **kwargs)
+
+    json.loads = loads_without
+
+
 class _Text(str):
     """The text of an attribute of HDF5, for programs that expect bytes and for those that expect str."""
 
@@ -171,6 +199,8 @@ def install():
     _set(fractions, "gcd", math.gcd)
     _set(base64, "encodestring", base64.encodebytes)
     _set(base64, "decodestring", base64.decodebytes)
+    _sample_of_sets()
+    _loads_with_encoding()
 
     if _Hdf5Attributes.NAME in sys.modules:
         _give_decode(sys.modules[_Hdf5Attributes.NAME].AttributeManager)

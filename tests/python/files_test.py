@@ -3,6 +3,7 @@ import contextlib
 import glob
 import gzip
 import os
+import pickle
 import struct
 import tempfile
 import unittest
@@ -45,6 +46,11 @@ class GFileTest(FilesTest):
             f.flush()
             self.assertEqual(f.read(), "content")
         self.assertRaises(tf.errors.NotFoundError, tf.gfile.GFile(self.path("none")).read)
+        with tf.gfile.GFile(self.path("z"), "wb") as f:  # in pieces that Python 3.7 did not have
+            pickle.dump(np.arange(50000), f, protocol=pickle.HIGHEST_PROTOCOL)
+        with tf.gfile.GFile(self.path("z"), "rb") as f:
+            self.assertEqual(pickle.load(f).sum(), 50000 * 49999 // 2)
+        self.assertRaises(TypeError, file_io.FileIO(self.path("n"), "wb").write, 3)
 
     def test_directories(self):
         tf.gfile.MakeDirs(self.path("a", "b"))

@@ -124,11 +124,31 @@ class ProgramTest(unittest.TestCase):
             "from braid.six.moves import xrange\n"
             "import braid.six.moves.urllib.parse as parse\n"
             "print(list(xrange(2)), parse is urllib.parse, list(six.iteritems({1: 2})))\n"
+            "import io, json, random\n"
+            "print(random.sample({7}, 1), random.Random(1).sample({8}, k=1), random.sample(range(1), 1))\n"
+            "print(json.loads('[1]', encoding='utf-8'), json.load(io.StringIO('[2]'), encoding='utf-8'))\n"
         )
-        self.assertEqual(self.output("-c", code), ["True i True", "[0, 1] True [(1, 2)]"])
+        expected = ["True i True", "[0, 1] True [(1, 2)]", "[7] [8] [0]", "[1] [2]"]
+        self.assertEqual(self.output("-c", code), expected)
         environment = {"BRAID_OLD_NAMES": "0"}
         code = "import numpy as np; print('asscalar' in vars(np))"
         self.assertEqual(self.run_braid("-c", code, **environment).stdout, "False\n")
+
+    def test_modules_of_tensorflow_lite_are_there_and_refuse_to_be_used(self):
+        code = (
+            "from tensorflow.lite.python import lite, lite_constants\n"
+            "from tensorflow.lite.python.lite import TFLiteConverter\n"
+            "for use in (lambda: lite.toco_convert(1), TFLiteConverter, lambda: lite_constants.FLOAT):\n"
+            "    try: use()\n"
+            "    except (NotImplementedError, AttributeError) as e: print(e)\n"
+        )
+        why = "is not in Braid. Braid trains; it does not convert models for TensorFlow Lite."
+        expected = [
+            f"tensorflow.lite.python.lite.toco_convert: tf.lite.python.lite.toco_convert {why}",
+            f"tensorflow.lite.python.lite.TFLiteConverter: tf.lite.python.lite {why}",
+            f"tensorflow.lite.python.lite_constants.FLOAT: tf.lite.python.lite_constants {why}",
+        ]
+        self.assertEqual(self.output("-c", code), expected)
 
     def test_rows_of_different_lengths_make_an_array_of_objects(self):
         code = (

@@ -203,6 +203,20 @@ class InsideTest(unittest.TestCase):
         )
         self.assertIn("MatMul", [op.name for op in ops.op])
 
+    def test_serialized_graphs_are_compared(self):
+        def graph(name, value):
+            with tf.Graph().as_default() as made:
+                tf.constant(value, name=name)
+            return made.as_graph_def().SerializeToString()
+
+        differ = pywrap_tensorflow.EqualGraphDefWrapper
+        self.assertEqual(differ(graph("a", 1.0), graph("a", 1.0)), b"")
+        self.assertIn(b"Did not find expected node '{{node b}}", differ(graph("a", 1.0), graph("b", 1.0)))
+        self.assertIn(b"'a'", differ(graph("a", 1.0), graph("a", 2.0)))
+        self.assertEqual(differ(b"zzz", graph("a", 1.0)), b"actual is not a valid serialized GraphDef")
+        with self.assertRaisesRegex(TypeError, "expected bytes, str found"):
+            differ("", b"")
+
     def test_structures_are_encoded_as_tensorflow_encodes_them(self):
         from braid.tensorflow.python.saved_model import nested_structure_coder
 

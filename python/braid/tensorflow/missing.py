@@ -3,6 +3,7 @@
 import difflib
 import functools
 import pathlib
+import types
 
 from braid.tensorflow._api import NAMES
 
@@ -12,8 +13,8 @@ _TPU = "Braid has no TPUs"
 _FILES = "files are those of the file system: mount the bucket, or copy its files"
 _SERVICE = "tf.data.Dataset.from_generator takes what a Python client of the service reads"
 _LITE = "Braid trains; it does not convert models for TensorFlow Lite"
-# Names that Braid leaves out, with all below them, and what to do instead. Those that programs import are
-# there and say so when they are called.
+# Names that Braid leaves out, with all below them, and what to do instead. Modules that programs import
+# (IMPORTED below, and those for TPUs) are there; what they have says so when it is called.
 REFUSED = {
     "function": _EAGER,
     "wrap_function": _EAGER,
@@ -91,3 +92,44 @@ def message(full):
     if full in names_of_1_15() or full.startswith("contrib."):
         return f"tf.{full} is not in Braid; docs/python-api.md says what is.{hint}"
     return f"module 'tensorflow' has no attribute {full!r}.{hint}"
+
+
+# Packages that programs import at their head and use, if at all, when they have trained.
+IMPORTED = ("lite",)
+
+
+def is_imported(full):
+    return any(full == name or full.startswith(name + ".") for name in IMPORTED)
+
+
+def refused(full, text):
+    """What stands for the function or class of that full name. NotImplementedError: it is called."""
+
+    def refuse(*args, **kwargs):
+        raise NotImplementedError(f"{full}: {text}")
+
+    module, _, name = full.rpartition(".")
+    if not name.lstrip("_")[:1].isupper():
+        return refuse
+    return type(name, (), {"__init__": refuse, "__module__": module})
+
+
+class RefusingModule(types.ModuleType):
+    """A module without content. Modules, functions and classes of any name are found in it, and refuse to be
+    called; constants are not found.
+    """
+
+    def text(self):
+        return message(self.__name__.partition(".")[2])
+
+    def __getattr__(self, name):
+        full = f"{self.__name__.replace('braid.', '', 1)}.{name}"
+        if name.startswith("__") or name.isupper():
+            raise AttributeError(f"{full}: {self.text()}")
+        is_class = name.lstrip("_")[:1].isupper()
+        value = refused(full, self.text()) if is_class else type(self)(full)
+        setattr(self, name, value)
+        return value
+
+    def __call__(self, *args, **kwargs):
+        raise NotImplementedError(f"{self.__name__}: {self.text()}")

@@ -7,9 +7,12 @@ import socket
 import sys
 import time
 
+from google.protobuf import message as protobuf_message
+
 from braid import _native
+from braid.tensorflow.core.framework import graph_pb2
 from braid.tensorflow.core.util import event_pb2
-from braid.tensorflow.python.framework import arrays
+from braid.tensorflow.python.framework import arrays, equal_graph_def
 from braid.tensorflow.python.lib.io import tf_record
 from braid.tensorflow.python.training.py_checkpoint_reader import CheckpointReader  # noqa: F401
 from braid.tensorflow.python.training.py_checkpoint_reader import NewCheckpointReader  # noqa: F401
@@ -65,6 +68,19 @@ class EventsWriter:
 
 def IsGoogleCudaEnabled():
     return False
+
+
+def EqualGraphDefWrapper(actual, expected):
+    """What differs in two serialized GraphDefs, as bytes; b"" if their nodes are the same."""
+    parsed = []
+    for name, serialized in (("actual", actual), ("expected", expected)):
+        if not isinstance(serialized, bytes):
+            raise TypeError(f"expected bytes, {type(serialized).__name__} found")
+        try:
+            parsed.append(graph_pb2.GraphDef.FromString(serialized))
+        except protobuf_message.DecodeError:
+            return compat.as_bytes(f"{name} is not a valid serialized GraphDef")
+    return compat.as_bytes(equal_graph_def.difference(*parsed))
 
 
 def TF_TryEvaluateConstant_wrapper(graph, output):

@@ -22,7 +22,8 @@ except ImportError:
     from braid.absl.testing import absltest
 from braid import protos
 from braid.tensorflow.python.client import session as session_lib
-from braid.tensorflow.python.framework import dtypes, errors, importer, ops, random_seed, sparse_tensor
+from braid.tensorflow.python.framework import dtypes, equal_graph_def, errors, importer, ops
+from braid.tensorflow.python.framework import random_seed, sparse_tensor
 from braid.tensorflow.python.ops import variables
 from braid.tensorflow.python.ops.ragged import ragged_tensor
 from braid.tensorflow.python.util import compat, nest
@@ -86,38 +87,13 @@ def assert_equal_graph_def(actual, expected, checkpoint_v2=False, hash_table_sha
         if not isinstance(what, protos.GraphDef):
             raise TypeError(f"Expected tf.GraphDef, got {type(what).__name__}")
 
-    def nodes(graph_def):
-        found = {}
-        for node in graph_def.node:
-            copy = protos.NodeDef.FromString(node.SerializeToString())
-            if hash_table_shared_name and copy.op in ("HashTable", "HashTableV2", "MutableHashTableV2"):
-                copy.attr["shared_name"].s = b"hash_table"
-            found[node.name] = copy
-        return found
-
-    a, b = nodes(actual), nodes(expected)
-    for name in sorted({*a, *b}, reverse=True):
-        if name not in a:
-            raise AssertionError(f"Did not find expected node '{{{{node {name}}}}}'")
-        if name not in b:
-            raise AssertionError(f"Found unexpected node '{{{{node {name}}}}}'")
-        if _comparable(a[name], checkpoint_v2) != _comparable(b[name], checkpoint_v2):
-            raise AssertionError(f"Node {name!r} differs: {a[name]} vs {b[name]}")
+    difference = equal_graph_def.difference(actual, expected, checkpoint_v2, hash_table_shared_name)
+    if difference:
+        raise AssertionError(difference)
 
 
 assert_equal_graph_def_v1 = assert_equal_graph_def
 assert_equal_graph_def_v2 = assert_equal_graph_def
-
-
-def _comparable(node, checkpoint_v2):
-    inputs = [i for i in node.input if not i.startswith("^")]
-    controls = sorted(i for i in node.input if i.startswith("^"))
-    attrs = {
-        k: v.SerializeToString(deterministic=True) for k, v in node.attr.items() if k != "_output_shapes"
-    }
-    if checkpoint_v2 and node.name.startswith("save/"):
-        attrs.pop("value", None)
-    return node.op, node.device, inputs, controls, attrs
 
 
 def set_producer_version(graph, producer_version):

@@ -4,25 +4,19 @@ Their names are found, and say that there are no TPUs when they are called.
 """
 
 import sys
-import types
+
+from braid.tensorflow import missing
+
+_TEXT = "there are no TPUs. Braid has no such devices; use_tpu=False"
 
 
 def refused(full):
-    def refuse(*args, **kwargs):
-        raise NotImplementedError(f"{full}: there are no TPUs. Braid has no such devices; use_tpu=False")
-
-    if not full.rpartition(".")[2].lstrip("_")[:1].isupper():
-        return refuse
-    return type(full.rpartition(".")[2], (), {"__init__": refuse, "__module__": full.rpartition(".")[0]})
+    return missing.refused(full, _TEXT)
 
 
-class _Module(types.ModuleType):
-    def __getattr__(self, name):
-        if name.startswith("__"):
-            raise AttributeError(name)
-        value = refused(f"{self.__name__.replace('braid.', '', 1)}.{name}")
-        setattr(self, name, value)
-        return value
+class _Module(missing.RefusingModule):
+    def text(self):
+        return _TEXT
 
 
 def add_modules(package, names):

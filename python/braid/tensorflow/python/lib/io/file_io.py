@@ -6,6 +6,7 @@ Paths are those of the system, or file://PATH. Other schemes (gs://, hdfs://) ra
 import binascii
 import errno
 import os
+import pickle
 import re
 import shutil
 import uuid
@@ -110,8 +111,15 @@ class FileIO:
         return stat(self.__name).length
 
     def write(self, file_content):
-        """Writes bytes or a str at the end of what was written."""
-        self._prewrite_check().write(compat.as_bytes(file_content))
+        """Writes bytes or a str at the end of what was written.
+
+        pickle hands large arrays over as PickleBuffer from protocol 5 on, which Python 3.7 did not have.
+        """
+        if isinstance(file_content, pickle.PickleBuffer):
+            file_content = file_content.raw()
+        else:
+            file_content = compat.as_bytes(file_content)
+        self._prewrite_check().write(file_content)
 
     def read(self, n=-1):
         """The next n bytes, or all that are left."""
