@@ -30,6 +30,9 @@ foreach(file IN LISTS proto_files google_files)
         OUTPUT ${proto_out}/${stem}.c ${proto_out}/${stem}.h
         COMMAND ${PROTOC_C} --c_out=${proto_out}
                 -I ${CMAKE_SOURCE_DIR}/src/proto -I ${GOOGLE_PROTO_DIR} ${file}
+        # A field called `base` would be a second member of this name: it is `base_`.
+        COMMAND sed -i -E "/ProtobufC/!s/^(  .*) base;/\\1 base_;/" ${proto_out}/${stem}.h
+        COMMAND sed -i -E "s/(offsetof\\(\\w+, base)\\)/\\1_)/" ${proto_out}/${stem}.c
         DEPENDS ${proto_paths} # an import may be what changed
         COMMENT "Generating ${stem}" VERBATIM)
     list(APPEND proto_sources ${proto_out}/${stem}.c ${proto_out}/${stem}.h)

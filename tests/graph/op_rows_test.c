@@ -19,13 +19,13 @@ static const exception exceptions[] = {
     // runs only as an error: a session feeds it, or it ends the step
     {" PlaceholderV2 Abort ", .of_values = true, .of_empty = true, .of_scalars = true},
     // has no input, or does not read it: no input can be wrong
-    {" AnonymousMemoryCache BoostedTreesEnsembleResourceHandleOp BoostedTreesQuantileStreamResourceHandleOp BytesInUse BytesLimit ControlTrigger DeviceIndex DummyMemoryCache DummySeedGenerator ExperimentalIteratorGetDevice "
-     "ExperimentalStatsAggregatorHandle FakeParam IteratorGetDevice MaxBytesInUse MutexV2 NoOp OptionalNone StatelessRandomGetAlg "
+    {" AnonymousMemoryCache BoostedTreesEnsembleResourceHandleOp BoostedTreesQuantileStreamResourceHandleOp BytesInUse BytesLimit ControlTrigger DecisionTreeResourceHandleOp DeviceIndex DummyMemoryCache DummySeedGenerator ExperimentalIteratorGetDevice "
+     "ExperimentalStatsAggregatorHandle FakeParam FertileStatsResourceHandleOp IteratorGetDevice MaxBytesInUse MutexV2 NoOp OptionalNone StatelessRandomGetAlg "
      "StatsAggregatorHandle StatsAggregatorHandleV2 SummaryWriter SyncDevice Timestamp ",
      .of_errors = true},
     // takes tensors of any type and shape
     {" Copy CopyHost DebugGradientIdentity DeepCopy Enter Exit GetSessionHandle GetSessionHandleV2 NextIteration PreventGradient "
-     "Print RandomShuffle Rank SerializeTensor Snapshot StopGradient TensorSummary ",
+     "Print RandomShuffle Rank ReinterpretStringToFloat SerializeTensor Snapshot StopGradient TensorSummary ",
      .of_errors = true},
     // makes a handle that is always two strings
     {" Barrier ConditionalAccumulator FIFOQueue FixedLengthRecordReader HashTable IdentityReader LMDBReader MutableHashTable "
@@ -34,14 +34,14 @@ static const exception exceptions[] = {
      .of_empty = true, .of_scalars = true},
     // takes no input or a handle, and gives scalars
     {" BoostedTreesGetEnsembleStates BoostedTreesSerializeEnsemble BytesInUse BytesLimit DatasetCardinality DeviceIndex ExperimentalDatasetCardinality ExperimentalIteratorGetDevice "
-     "ExperimentalStatsAggregatorSummary GetOptions IsBoostedTreesEnsembleInitialized "
+     "ExperimentalStatsAggregatorSummary FertileStatsIsInitializedOp FertileStatsSerialize GetOptions IsBoostedTreesEnsembleInitialized "
      "IsBoostedTreesQuantileStreamResourceInitialized IteratorGetDevice IteratorToStringHandle LookupTableSizeV2 MapIncompleteSize MaxBytesInUse "
      "MapSize MultiDeviceIteratorToStringHandle OptionalHasValue OrderedMapIncompleteSize OrderedMapSize QueueIsClosedV2 QueueSizeV2 "
      "ReaderNumRecordsProducedV2 ReaderNumWorkUnitsCompletedV2 ReaderReadV2 ReaderSerializeStateV2 ResourceAccumulatorNumAccumulated "
-     "ResourceCountUpTo StageSize StatelessRandomGetAlg StatsAggregatorSummary TensorListLength Timestamp ",
+     "ResourceCountUpTo StageSize StatelessRandomGetAlg StatsAggregatorSummary TensorListLength Timestamp TreeIsInitializedOp TreeSerialize TreeSize ",
      .of_empty = true},
     // takes no input, or a handle or a variant beside vectors, and gives vectors
-    {" BoostedTreesFlushQuantileSummaries BoostedTreesQuantileStreamResourceGetBucketBoundaries LookupTableExportV2 RaggedTensorFromVariant RecordInput TensorListConcat VariableShape ",
+    {" BoostedTreesFlushQuantileSummaries BoostedTreesQuantileStreamResourceGetBucketBoundaries FeatureUsageCounts LookupTableExportV2 RaggedTensorFromVariant RecordInput TensorListConcat VariableShape ",
      .of_scalars = true},
 };
 
