@@ -22,6 +22,9 @@ _MODULES = {
     "build_standardized_signature_def": "utils.saved_model_export_utils",
     "make_export_strategy": "utils.saved_model_export_utils",
     "MetricSpec": "metric_spec",
+    "Head": "estimators.head",
+    "multi_class_head": "estimators.head",
+    "regression_head": "estimators.head",
 }
 _MODULES.update(
     (name, "estimators.estimators")

@@ -162,6 +162,7 @@ class _Fit:
     # export_savedmodel has an argument for the head that serves.
     _EXPORTS_ALTERNATIVES = True
     _default_output_alternative_key = None
+    _is_exporting = False
 
     def export_savedmodel(
         self,
@@ -194,6 +195,7 @@ class _Fit:
             self._default_output_alternative_key,
             default_output_alternative_key,
         )
+        self._is_exporting = True
         try:
             return super().export_savedmodel(
                 export_dir_base,
@@ -205,6 +207,7 @@ class _Fit:
             )
         finally:
             self._default_output_alternative_key = before
+            self._is_exporting = False
 
 
 class _Classifier(_Fit):
@@ -312,7 +315,7 @@ class Estimator(_Fit, core.Estimator):
             known = {"mode": mode, "params": params, "config": config}
             kwargs = {n: known[n] for n in names if n in known}
             result = model_fn(features, labels, **kwargs)
-            return _as_spec(mode, result, self._default_output_alternative_key)
+            return _as_spec(mode, result, self._is_exporting, self._default_output_alternative_key)
 
         super().__init__(new_model_fn, model_dir=model_dir, config=config, params=params or {})
 
@@ -341,7 +344,7 @@ def _export_outputs(result, default_key):
     return outputs
 
 
-def _as_spec(mode, result, default_output_key=None):
+def _as_spec(mode, result, is_exporting=False, default_output_key=None):
     if isinstance(result, core_model_fn.EstimatorSpec):
         return result
     if isinstance(result, ModelFnOps):
@@ -365,7 +368,7 @@ def _as_spec(mode, result, default_output_key=None):
         return core_model_fn.EstimatorSpec(
             mode,
             predictions=predictions,
-            export_outputs=_export_outputs(result, default_output_key),
+            export_outputs=_export_outputs(result, default_output_key) if is_exporting else None,
             **more,
         )
     return core_model_fn.EstimatorSpec(

@@ -82,13 +82,13 @@ def get_output_alternatives(model_fn_ops, default_output_alternative_key=None):
             return alternatives, key
         raise ValueError(
             f"Requested default_output_alternative: {key}, but available output_alternatives are: "
-            f"{sorted(alternatives)}"
+            f"{sorted(alternatives, key=str)}"
         )
     if len(alternatives) == 1:
         return alternatives, next(iter(alternatives))
     raise ValueError(
         "Please specify a default_output_alternative.  Available output_alternatives are: "
-        f"{sorted(alternatives)}"
+        f"{sorted(alternatives, key=str)}"
     )
 
 
