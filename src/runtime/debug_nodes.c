@@ -367,15 +367,16 @@ static braid_code watch_output(inserter *in, braid_out out, const char *tensor_n
                              tensor_name);
         }
     }
-    // What comes from Enter or NextIteration leads to a Merge, which would wait for it in each iteration.
+    // What comes from Enter or NextIteration leads to a Merge, which would wait for the debug nodes in each
+    // iteration, and which knows by a dead Enter that its loop does not run: these edges stay.
     const bd_op_role role = bd_node_role(out.op);
-    const bool orders = role != BD_ROLE_ENTER && role != BD_ROLE_NEXT_ITERATION;
-    for (int i = in->consumers.offsets[out.op->id]; i < in->consumers.offsets[out.op->id + 1] && !st->code;
-         i++) {
+    const bool stays = role == BD_ROLE_ENTER || role == BD_ROLE_NEXT_ITERATION;
+    const int end = stays ? 0 : in->consumers.offsets[out.op->id + 1];
+    for (int i = in->consumers.offsets[out.op->id]; i < end && !st->code; i++) {
         const bd_consumer *c = &in->consumers.items[i];
         if (c->output != out.index || c->input < 0) continue;
         if (!is_ref) bd_node_set_input(c->node, c->input, (braid_out){.op = copy});
-        for (size_t k = 0; k < debugs.len && orders; k++)
+        for (size_t k = 0; k < debugs.len; k++)
             bd_node_add_control(c->node, debugs.items[k]);
     }
     if (out.op->assigned_device) bd_map_put(&in->devices, out.op->assigned_device, out.op);

@@ -143,6 +143,33 @@ static void each_iteration_of_a_loop_is_written_in_order(void **state)
     tg_close(s, g);
 }
 
+static void a_loop_of_a_branch_that_is_not_taken_stays_dead(void **state)
+{
+    (void)state;
+    braid_graph *g = braid_graph_new();
+    braid_out is_taken = tg_const(g, "is_taken", braid_tensor_bool(false));
+    braid_out start = tg2(g, "Switch", "start", tg_int(g, NULL, 0), is_taken);
+    tg_loop l = tg_loop_begin(g, "loop", 10, 1, (braid_out[]){{.op = start.op, .index = 1}});
+    tg_loop_condition(&l, tg2(g, "Less", NULL, l.merge[0], tg_enter(&l, tg_int(g, NULL, 5), true)));
+    tg_loop_end(&l, (braid_out[]){tg2(g, "Add", "i", l.body[0], tg_enter(&l, tg_int(g, NULL, 1), true))});
+    braid_op_desc *d = braid_op_begin(g, "Merge", "result");
+    braid_op_input_list(d, (braid_out[]){l.exit[0], tg1(g, "Neg", NULL, start)}, 2);
+    const braid_out result = braid_op_end_out(d);
+    braid_session *s = tg_session(g, NULL);
+    watched w;
+    watched_init(&w);
+    watch(&w, "*", -1, "DebugIdentity");
+    BD_STATUS(st);
+    braid_tensor *value;
+    run(&w, s, result, NULL, &value, st);
+    assert_ok(st);
+    assert_int_equal(bd_tensor_i32(value)[0], 0);
+    braid_tensor_free(value);
+    assert_file_count(&w, DEVICE, "i_0_DebugIdentity_", 0);
+    watched_fini(&w);
+    tg_close(s, g);
+}
+
 static void a_variable_is_written_as_it_was_before_its_update(void **state)
 {
     (void)state;
@@ -252,6 +279,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_iteration_of_a_loop_is_written_in_order),
+        cmocka_unit_test(a_loop_of_a_branch_that_is_not_taken_stays_dead),
         cmocka_unit_test(a_variable_is_written_as_it_was_before_its_update),
         cmocka_unit_test(a_debug_op_that_cannot_be_made_fails_the_run_unless_it_is_tolerated),
         cmocka_unit_test(urls_other_than_of_directories_are_refused),
