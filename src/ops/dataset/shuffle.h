@@ -4,8 +4,8 @@
 
 #include "ops/dataset/dataset.h"
 
-// A new ShuffleAndRepeatDataset that repeats a ShuffleDataset `count` times (-1: without end), with its seeds.
-// NULL when `shuffle` is another dataset, gives each pass in the same order, or shares its generator.
+// A new ShuffleAndRepeatDataset that repeats a ShuffleDataset `count` times (-1: without end), with its
+// seeds. NULL when `shuffle` is another dataset, gives each pass in the same order, or shares its generator.
 bd_dataset *bd_dataset_shuffle_and_repeat(const bd_dataset *shuffle, int64_t count);
 
 #endif
