@@ -16,7 +16,6 @@ static const family families[] = {
     {"QuantizedConv2DAnd", true, "Braid has no quantized kernels of several ops"},
     {"QuantizedConv2DWith", true, "Braid has no quantized kernels of several ops"},
     {"QuantizedMatMulWith", true, "Braid has no quantized kernels of several ops"},
-    {"TensorForest", true, "Braid has no tensor forest"},
     {"CudnnRNN", true, "cuDNN's ops are not part of Braid"},
     {"Nccl", true, "NCCL's ops are not part of Braid"},
     {"CreateSummaryDbWriter", true, "Braid writes no summaries to databases: see CreateSummaryFileWriter"},

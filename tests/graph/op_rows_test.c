@@ -21,7 +21,7 @@ static const exception exceptions[] = {
     // has no input, or does not read it: no input can be wrong
     {" AnonymousMemoryCache BoostedTreesEnsembleResourceHandleOp BoostedTreesQuantileStreamResourceHandleOp BytesInUse BytesLimit ControlTrigger DecisionTreeResourceHandleOp DeviceIndex DummyMemoryCache DummySeedGenerator ExperimentalIteratorGetDevice "
      "ExperimentalStatsAggregatorHandle FakeParam FertileStatsResourceHandleOp IteratorGetDevice MaxBytesInUse MutexV2 NoOp OptionalNone StatelessRandomGetAlg "
-     "StatsAggregatorHandle StatsAggregatorHandleV2 SummaryWriter SyncDevice Timestamp ",
+     "StatsAggregatorHandle StatsAggregatorHandleV2 SummaryWriter SyncDevice TensorForestTreeResourceHandleOp Timestamp ",
      .of_errors = true},
     // takes tensors of any type and shape
     {" Copy CopyHost DebugGradientIdentity DeepCopy Enter Exit GetSessionHandle GetSessionHandleV2 NextIteration PreventGradient "
@@ -38,7 +38,7 @@ static const exception exceptions[] = {
      "IsBoostedTreesQuantileStreamResourceInitialized IteratorGetDevice IteratorToStringHandle LookupTableSizeV2 MapIncompleteSize MaxBytesInUse "
      "MapSize MultiDeviceIteratorToStringHandle OptionalHasValue OrderedMapIncompleteSize OrderedMapSize QueueIsClosedV2 QueueSizeV2 "
      "ReaderNumRecordsProducedV2 ReaderNumWorkUnitsCompletedV2 ReaderReadV2 ReaderSerializeStateV2 ResourceAccumulatorNumAccumulated "
-     "ResourceCountUpTo StageSize StatelessRandomGetAlg StatsAggregatorSummary TensorListLength Timestamp TreeIsInitializedOp TreeSerialize TreeSize ",
+     "ResourceCountUpTo StageSize StatelessRandomGetAlg StatsAggregatorSummary TensorForestTreeIsInitializedOp TensorForestTreeSerialize TensorForestTreeSize TensorListLength Timestamp TreeIsInitializedOp TreeSerialize TreeSize ",
      .of_empty = true},
     // takes no input, or a handle or a variant beside vectors, and gives vectors
     {" BoostedTreesFlushQuantileSummaries BoostedTreesQuantileStreamResourceGetBucketBoundaries FeatureUsageCounts LookupTableExportV2 RaggedTensorFromVariant RecordInput TensorListConcat VariableShape ",

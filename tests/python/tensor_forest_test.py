@@ -7,6 +7,7 @@ Digests and losses are those of TensorFlow 1.15 with one thread.
 import hashlib
 import os
 import tempfile
+import types
 import unittest
 
 import support  # noqa: F401
@@ -18,7 +19,14 @@ from braid.tensorflow.contrib.tensor_forest.client import eval_metrics, random_f
 from braid.tensorflow.contrib.tensor_forest.proto import fertile_stats_pb2
 from braid.tensorflow.contrib.tensor_forest.python import tensor_forest
 from braid.tensorflow.contrib.tensor_forest.python.ops import data_ops, model_ops, stats_ops
-from braid.tensorflow.python.ops import gen_model_ops, gen_stats_ops, resources
+from braid.tensorflow.core.kernels.boosted_trees import boosted_trees_pb2
+from braid.tensorflow.python.ops import (
+    gen_model_ops,
+    gen_stats_ops,
+    gen_tensor_forest_ops,
+    resources,
+    tensor_forest_ops,
+)
 
 tf.logging.set_verbosity(tf.logging.ERROR)
 
@@ -215,6 +223,35 @@ class TreesTest(unittest.TestCase):
         self.assertIs(tf.contrib.tensor_forest.model_ops, model_ops)
         self.assertIs(tf.contrib.tensor_forest.stats_ops, stats_ops)
         self.assertTrue(callable(stats_ops.finalize_tree) and callable(model_ops.traverse_tree_v4))
+
+
+class DenseTreesTest(unittest.TestCase):
+    def test_trees_of_dense_splits_predict(self):
+        tree = boosted_trees_pb2.Tree()
+        tree.nodes.add().dense_split.CopyFrom(
+            boosted_trees_pb2.DenseSplit(feature_id=1, threshold=2, left_id=1, right_id=2)
+        )
+        tree.nodes.add().leaf.vector.value.extend([1, 2])
+        tree.nodes.add().leaf.vector.value.extend([3, 4])
+        params = types.SimpleNamespace(n_trees=2)
+        with tempfile.TemporaryDirectory() as scratch, tf.Graph().as_default(), tf.Session() as session:
+            forest = tensor_forest_ops.ForestVariables(params, [tree.SerializeToString(), ""])
+            logits = [
+                gen_tensor_forest_ops.tensor_forest_tree_predict(
+                    forest[i], [[9.0, 2.0], [0.0, 2.5]], logits_dimension=2
+                )
+                for i in range(2)
+            ]
+            session.run(resources.initialize_resources(resources.shared_resources()))
+            want = [[[1, 2], [3, 4]], [[0, 0], [0, 0]]]
+            self.assertEqual([x.tolist() for x in session.run(logits)], want)
+            saver = tf.train.Saver()
+            path = saver.save(session, os.path.join(scratch, "forest"))
+            self.assertEqual(tf.train.load_checkpoint(path).get_tensor("tree-0/"), tree.SerializeToString())
+            session.run(gen_tensor_forest_ops.tensor_forest_tree_deserialize(forest[0], ""))
+            self.assertEqual(session.run(logits[0]).tolist(), want[1])
+            saver.restore(session, path)
+            self.assertEqual(session.run(logits[0]).tolist(), want[0])
 
 
 class EstimatorsTest(unittest.TestCase):
