@@ -5,7 +5,8 @@ They are set where they are missing, in processes in which `import tensorflow` f
 np.asarray make arrays of objects of rows of different lengths, which numpy refuses from 1.24 on, and refuse
 tensors of a graph. np.save and np.savez write such rows, too. The text of an attribute of h5py, which was
 bytes before h5py 3, has bytes' decode() as well: Keras 2.3 and programs that load its files call it.
-random.sample takes sets, and json.loads an encoding, which it ignores.
+random.sample takes sets, and json.loads an encoding, which it ignores. Modules that TensorFlow 1.15 imports
+for itself, such as urllib.request, are found in their packages.
 BRAID_OLD_NAMES=0: none of this.
 """
 
@@ -15,6 +16,7 @@ import collections
 import collections.abc
 import fractions
 import functools
+import importlib
 import importlib.machinery
 import inspect
 import json
@@ -168,21 +170,55 @@ def _give_decode(attributes):
     attributes.__getitem__ = __getitem__
 
 
-class _Hdf5Attributes:
-    """Finds the module of h5py that has AttributeManager, which is changed when the module has run."""
+# What TensorFlow 1.15 imports of packages that programs import as a whole, and use with no import of their
+# own: `import urllib`, `urllib.request.urlopen`.
+_SUBMODULES = {
+    "PIL": "ExifTags Image ImageEnhance ImageFilter ImageStat",
+    "email": "base64mime charset encoders errors feedparser header iterators message parser quoprimime utils",
+    "http": "client",
+    "multiprocessing": "pool util",
+    "scipy": "linalg ndimage sparse special",
+    "unittest": "case loader mock result runner signals suite util",
+    "urllib": "error parse request response",
+    "xml": "dom sax",
+    "xml.dom": "NodeFilter domreg minicompat minidom xmlbuilder",
+    "xml.sax": "handler saxutils xmlreader",
+}
 
-    NAME = "h5py._hl.attrs"
+
+def _find_submodules(package):
+    """Has a package import those of its modules when a program first asks for them."""
+    names = _SUBMODULES[package.__name__].split()
+    others = vars(package).get("__getattr__")
+
+    def __getattr__(name):
+        if name in names:
+            return importlib.import_module(f"{package.__name__}.{name}")
+        if others is not None:
+            return others(name)
+        raise AttributeError(f"module {package.__name__!r} has no attribute {name!r}")
+
+    package.__getattr__ = __getattr__
+
+
+_CHANGES = {
+    **dict.fromkeys(_SUBMODULES, _find_submodules),
+    "h5py._hl.attrs": lambda module: _give_decode(module.AttributeManager),
+}
+
+
+class _Changed:
+    """Finds the modules that are changed, which happens when the module has run."""
 
     def find_spec(self, fullname, path=None, target=None):
-        if fullname != self.NAME:
-            return None
-        spec = importlib.machinery.PathFinder.find_spec(fullname, path, target)
-        if spec is not None:
+        change = _CHANGES.get(fullname)
+        spec = None if change is None else importlib.machinery.PathFinder.find_spec(fullname, path, target)
+        if spec is not None and spec.loader is not None:
             run = spec.loader.exec_module
 
             def exec_module(module):
                 run(module)
-                _give_decode(module.AttributeManager)
+                change(module)
 
             spec.loader.exec_module = exec_module
         return spec
@@ -202,10 +238,10 @@ def install():
     _sample_of_sets()
     _loads_with_encoding()
 
-    if _Hdf5Attributes.NAME in sys.modules:
-        _give_decode(sys.modules[_Hdf5Attributes.NAME].AttributeManager)
-    else:
-        sys.meta_path.insert(0, _Hdf5Attributes())
+    for name, change in _CHANGES.items():
+        if name in sys.modules:
+            change(sys.modules[name])
+    sys.meta_path.insert(0, _Changed())
 
     import numpy as np
 

@@ -134,6 +134,18 @@ class ProgramTest(unittest.TestCase):
         code = "import numpy as np; print('asscalar' in vars(np))"
         self.assertEqual(self.run_braid("-c", code, **environment).stdout, "False\n")
 
+    def test_what_tensorflow_imports_is_found_in_its_packages(self):
+        code = (
+            "import multiprocessing, unittest, urllib, xml\n"
+            "import tensorflow as tf\n"
+            "print(multiprocessing.pool.ThreadPool.__name__, urllib.request.Request.__name__)\n"
+            "print(xml.dom.minidom.parseString('<a/>').documentElement.tagName, unittest.mock.call.x(1))\n"
+            "import email\n"
+            "print(email.utils.formataddr(('a', 'b@c')), hasattr(urllib, 'robotparser'))\n"
+        )
+        expected = ["ThreadPool Request", "a call.x(1)", "a <b@c> False"]
+        self.assertEqual(self.output("-c", code), expected)
+
     def test_modules_of_tensorflow_lite_are_there_and_refuse_to_be_used(self):
         code = (
             "from tensorflow.lite.python import lite, lite_constants\n"
