@@ -200,8 +200,7 @@ static void a_shuffle_is_fused_with_its_repetition(void **state)
 #define SHUFFLE RANGE(6) "ShuffleDataset(int64[] 5; int64[] 3; int64[] 1) "
 #define FUSED                                                                                                \
     N(4)                                                                                                     \
-    "|" N(1) "|" N(5) "|" N(0) "|" N(3) "|" N(2) "|" N(2) "|" N(3) "|" N(4) "|" N(0) "|" N(1) "|" N(         \
-        5) "|end"
+    "|" N(1) "|" N(5) "|" N(0) "|" N(3) "|" N(2) "|" N(2) "|" N(3) "|" N(4) "|" N(0) "|" N(1) "|" N(5) "|end"
 #define PLAIN N(2) "|" N(4) "|" N(3) "|" N(1) "|" N(5) "|" N(0)
 #define PLAIN_TWICE PLAIN "|" N(3) "|" N(0) "|" N(4) "|" N(2) "|" N(5) "|" N(1) "|end"
 #define ENABLED "OptimizeDataset(string[2] noop_elimination shuffle_and_repeat_fusion)"

@@ -8,6 +8,7 @@ from braid.tensorflow.python.framework import constant_op
 from braid.tensorflow.python.framework import dtypes
 from braid.tensorflow.python.framework import ops
 from braid.tensorflow.python.ops import array_ops
+from braid.tensorflow.python.ops import control_flow_ops
 from braid.tensorflow.python.ops import candidate_sampling_ops
 from braid.tensorflow.python.ops import embedding_ops
 from braid.tensorflow.python.ops import gen_nn_ops
@@ -143,9 +144,21 @@ def zero_fraction(value, name=None):
     with ops.name_scope(name, "zero_fraction", [value]):
         value = ops.convert_to_tensor(value, name="value")
         count = array_ops.size(value, out_type=dtypes.int64)
-        others = math_ops.count_nonzero_v2(value, dtype=dtypes.int64)
+
+        def others(dtype):
+            with ops.name_scope("count_nonzero"):
+                is_other = math_ops.not_equal(value, array_ops.zeros([], value.dtype))
+                return math_ops.reduce_sum(math_ops.cast(is_other, dtype), name="nonzero_count")
+
+        # In int32 where that suffices: the mask takes half of the memory.
+        nonzero = control_flow_ops.cond(
+            count <= dtypes.int32.max,
+            lambda: math_ops.cast(others(dtypes.int32), dtypes.int64),
+            lambda: others(dtypes.int64),
+        )
         with ops.name_scope("counts_to_fraction"):
-            fraction = math_ops.cast(count - others, dtypes.float32) / math_ops.cast(count, dtypes.float32)
+            zeros = math_ops.cast(count - nonzero, dtypes.float32)
+            fraction = zeros / math_ops.cast(count, dtypes.float32)
         return array_ops.identity(fraction, "fraction")
 
 

@@ -7,6 +7,7 @@ from braid.tensorflow.python.estimator.mode_keys import ModeKeys
 from braid.tensorflow.python.feature_column import dense_features
 from braid.tensorflow.python.feature_column import feature_column as feature_column_v1
 from braid.tensorflow.python.feature_column import feature_column_v2
+from braid.tensorflow.python.keras.engine import training
 from braid.tensorflow.python.layers import core as core_layers
 from braid.tensorflow.python.layers import normalization
 from braid.tensorflow.python.ops import init_ops
@@ -38,9 +39,7 @@ def dnn_logit_fn_builder(
         raise ValueError(f"units must be an int.  Given type: {type(units)}")
 
     def dnn_logit_fn(features, mode):
-        return _dnn_logits(
-            features,
-            mode,
+        model = _DNNModel(
             units,
             hidden_units,
             feature_columns,
@@ -48,66 +47,77 @@ def dnn_logit_fn_builder(
             dropout,
             input_layer_partitioner,
             batch_norm,
+            name="dnn",
         )
+        return model(features, mode)
 
     return dnn_logit_fn
 
 
-def _dnn_logits(
-    features,
-    mode,
-    units,
-    hidden_units,
-    feature_columns,
-    activation_fn,
-    dropout,
-    input_layer_partitioner,
-    batch_norm,
-):
-    is_training = mode == ModeKeys.TRAIN
-    # Names within summaries are those of variable scopes.
-    prefix = variable_scope.get_variable_scope().name
-    with variable_scope.variable_scope(
-        "input_from_feature_columns", values=tuple(features.values()), partitioner=input_layer_partitioner
+class _DNNModel(training.Model):
+    """The network, whose variables are resources, since its layers are those of a model of Keras."""
+
+    def __init__(
+        self,
+        units,
+        hidden_units,
+        feature_columns,
+        activation_fn,
+        dropout,
+        input_layer_partitioner,
+        batch_norm,
+        name,
     ):
-        net = _input_layer(features, feature_columns)
-    for i, size in enumerate(hidden_units):
-        with variable_scope.variable_scope(f"hiddenlayer_{i}", values=(net,)) as scope:
-            net = core_layers.dense(
-                net,
-                units=size,
-                activation=activation_fn,
-                kernel_initializer=init_ops.glorot_uniform_initializer(),
-                name=scope,
-            )
-            if dropout is not None and is_training:
-                net = core_layers.dropout(net, rate=dropout, training=True)
-            if batch_norm:
-                net = normalization.batch_normalization(
-                    net, momentum=0.999, training=is_training, name=f"batchnorm_{i}"
-                )
-        _add_hidden_layer_summary(net, _tag(prefix, f"hiddenlayer_{i}"))
-    with variable_scope.variable_scope("logits", values=(net,)) as scope:
-        logits = core_layers.dense(
-            net,
-            units=units,
-            activation=None,
-            kernel_initializer=init_ops.glorot_uniform_initializer(),
-            name=scope,
-        )
-    _add_hidden_layer_summary(logits, _tag(prefix, "logits"))
-    return logits
+        super().__init__(name=name)
+        self._partitioner = input_layer_partitioner
+        if feature_column_v2.is_feature_column_v2(feature_columns):
+            self._columns = dense_features.DenseFeatures(feature_columns=feature_columns, name="input_layer")
+        else:
+
+            def input_layer(features):
+                return feature_column_v1.input_layer(features=features, feature_columns=feature_columns)
+
+            self._columns = input_layer
+        self._names, self._dense, self._dropout, self._normalization = [], [], [], []
+        for i, size in enumerate(hidden_units):
+            with variable_scope.variable_scope(f"hiddenlayer_{i}") as scope:
+                self._names.append(scope.name)
+                self._dense.append(_dense(size, activation_fn, scope))
+                if dropout is not None:
+                    self._dropout.append(core_layers.Dropout(rate=dropout))
+                if batch_norm:
+                    name = f"batchnorm_{i}"
+                    layer = normalization.BatchNormalization(momentum=0.999, name=name, _scope=name)
+                    self._normalization.append(layer)
+        with variable_scope.variable_scope("logits") as scope:
+            self._logits_name, self._logits = scope.name, _dense(units, None, scope)
+
+    def call(self, features, mode):
+        is_training = mode == ModeKeys.TRAIN
+        # The scope around that of the model, whose name is not part of its nodes'.
+        with ops.name_scope(ops.get_name_scope().rpartition("/")[0] + "/"):
+            with variable_scope.variable_scope("input_from_feature_columns", partitioner=self._partitioner):
+                net = self._columns(features)
+            for i, dense in enumerate(self._dense):
+                net = dense(net)
+                if self._dropout and is_training:
+                    net = self._dropout[i](net, training=True)
+                if self._normalization:
+                    net = self._normalization[i](net, training=is_training)
+                _add_hidden_layer_summary(net, self._names[i])
+            logits = self._logits(net)
+            _add_hidden_layer_summary(logits, self._logits_name)
+        return logits
 
 
-def _tag(prefix, name):
-    return f"{prefix}/{name}" if prefix else name
-
-
-def _input_layer(features, feature_columns):
-    if feature_column_v2.is_feature_column_v2(feature_columns):
-        layer = dense_features.DenseFeatures(feature_columns=feature_columns, name="input_layer")
-        return layer(features)
-    return feature_column_v1.input_layer(features=features, feature_columns=feature_columns)
+def _dense(units, activation, scope):
+    return core_layers.Dense(
+        units=units,
+        activation=activation,
+        kernel_initializer=init_ops.glorot_uniform_initializer(),
+        name=scope,
+        _scope=scope,
+    )
 
 
 def _dnn_model_fn(

@@ -12,10 +12,13 @@ from braid.tensorflow.python.estimator.mode_keys import ModeKeys
 from braid.tensorflow.python.feature_column import feature_column as feature_column_v1
 from braid.tensorflow.python.feature_column import feature_column_v2
 from braid.tensorflow.python.feature_column import linear_layers
+from braid.tensorflow.python.framework import constant_op
 from braid.tensorflow.python.framework import dtypes
 from braid.tensorflow.python.framework import ops
 from braid.tensorflow.python.ops import array_ops
+from braid.tensorflow.python.ops import control_flow_ops
 from braid.tensorflow.python.ops import math_ops
+from braid.tensorflow.python.ops import nn
 from braid.tensorflow.python.ops import partitioned_variables
 from braid.tensorflow.python.ops import variable_scope
 from braid.tensorflow.python.ops.losses import losses
@@ -179,14 +182,18 @@ def _compute_fraction_of_zero(variables):
             total_size = math_ops.add_n(sizes)
         with ops.name_scope("total_zero"):
             zeros = [
-                math_ops.cast(size - math_ops.count_nonzero(v, dtype=dtypes.int64), dtypes.float32)
+                control_flow_ops.cond(
+                    math_ops.equal(size, constant_op.constant(0, dtype=dtypes.int64)),
+                    lambda: constant_op.constant(0, dtype=dtypes.float32),
+                    lambda v=v, size=size: nn.zero_fraction(v) * math_ops.to_float(size),
+                    name="zero_count",
+                )
                 for v, size in zip(parts, sizes)
             ]
             total_zero = math_ops.add_n(zeros)
         with ops.name_scope("compute"):
-            return math_ops.divide(
-                total_zero, math_ops.cast(total_size, dtypes.float32), name="zero_fraction"
-            )
+            fraction = total_zero / math_ops.cast(total_size, dtypes.float32, name="float32_size")
+        return array_ops.identity(fraction, name="zero_fraction_or_nan")
 
 
 @estimator_export(v1=["estimator.experimental.linear_logit_fn_builder"])
