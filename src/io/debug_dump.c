@@ -85,6 +85,23 @@ void bd_debug_reset_bytes(void)
 
 // ---- Files ----
 
+// As bd_dir_make, which waits until the disk has the directory: a run has one for each scope of names.
+static braid_code make_dir(const bd_fs *fs, const char *path, braid_status *st)
+{
+    braid_code code = fs->make_dir(fs, path, st);
+    if (code == BRAID_NOT_FOUND) {
+        char *parent = bd_path_dir(path);
+        if (strcmp(parent, path) != 0) {
+            braid_status_clear(st);
+            code = make_dir(fs, parent, st);
+            if (!code) code = fs->make_dir(fs, path, st);
+        }
+        bd_free(parent);
+    }
+    if (code == BRAID_ALREADY_EXISTS) braid_status_clear(st);
+    return st->code;
+}
+
 // Opens the first free one of "PATH_TIME", "PATH_TIME-1", ..., and makes its directory if that is missing.
 static braid_code open_free(const bd_fs *fs, const char *path, int64_t time, bd_file **file, braid_status *st)
 {
@@ -101,7 +118,7 @@ static braid_code open_free(const bd_fs *fs, const char *path, int64_t time, bd_
             char *dir = bd_path_dir(name);
             braid_status_clear(st);
             has_dir = true;
-            code = bd_dir_make(fs, dir, st) ? st->code : BRAID_ALREADY_EXISTS; // again
+            code = make_dir(fs, dir, st) ? st->code : BRAID_ALREADY_EXISTS; // again
             bd_free(dir);
         } else {
             number++;
