@@ -25,6 +25,7 @@ void bd_hash_order_free(bd_hash_order *h)
 
 static size_t bucket_of(const bd_hash_order *h, int32_t entry)
 {
+    BD_ASSERT(h->buckets > 0);
     return (size_t)h->entries.items[entry].number % h->buckets;
 }
 

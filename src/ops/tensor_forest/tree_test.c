@@ -585,7 +585,7 @@ static void settings_that_do_not_fit_are_refused(void **state)
         FLOAT(100) FLOAT(100)) "} ")
 #define EARLY                                                                                                \
     "num_outputs: 2 num_splits_to_consider { constant_value: 2 } split_after_samples { constant_value: "     \
-    "1000000 } dominate_fraction { constant_value: 0.6 } min_split_samples { constant_value: 4 } "
+    "1000000 } dominate_fraction { constant_value: 0.999 } min_split_samples { constant_value: 4 } "
 
 static void a_clear_candidate_finishes_a_leaf_early(void **state)
 {
