@@ -58,6 +58,26 @@ class Keras(unittest.TestCase):
         for name, values in expected.items():
             np.testing.assert_allclose(values, got[name], atol=2e-5, err_msg=name)
 
+    def test_seeds_give_the_losses_of_tensorflow(self):
+        # Initial values, masks of dropout, and the order of the rows in each epoch.
+        tf.set_random_seed(42)
+        np.random.seed(1)
+        r = np.random.RandomState(0)
+        x, y = r.randint(0, 50, [96, 4]), r.randint(0, 2, 96)
+        model = keras.Sequential(
+            [
+                layers.Embedding(50, 6, input_length=4),
+                layers.LSTM(5, dropout=0.2, return_sequences=True),
+                layers.Bidirectional(layers.GRU(3, reset_after=True)),
+                layers.Dropout(0.3),
+                layers.Dense(2, "softmax"),
+            ]
+        )
+        model.compile("adam", "sparse_categorical_crossentropy")
+        got = model.fit(x, y, epochs=3, batch_size=16, validation_split=0.25, verbose=0).history
+        np.testing.assert_allclose(got["loss"], [0.690854, 0.688849, 0.688454], rtol=2e-5)
+        np.testing.assert_allclose(got["val_loss"], [0.704608, 0.7181, 0.725373], rtol=2e-5)
+
     def test_settings_of_objects(self):
         spec = keras.layers.InputSpec(dtype="float32", ndim=3, axes={-1: 4})
         self.assertEqual(vars(keras.layers.InputSpec.from_config(spec.get_config())), vars(spec))

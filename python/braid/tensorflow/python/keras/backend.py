@@ -1305,9 +1305,8 @@ def rnn(
     if not time_major:
         inputs = nest.map_structure(swap, inputs)
     flat = nest.flatten(inputs)
-    time_steps = flat[0].shape.as_list()[0]
-    batch = array_ops.shape(flat[0])[1]
-    time = time_steps if time_steps is not None else array_ops.shape(flat[0])[0]
+    time_steps, batch = flat[0].shape.as_list()[:2]
+    time = array_ops.shape(flat[0])[0]
     if mask is not None:
         if mask.dtype != dtypes_module.bool:
             mask = math_ops.cast(mask, dtypes_module.bool)
@@ -1319,87 +1318,93 @@ def rnn(
     states = tuple(nest.flatten(initial_states))
     pack = lambda s: list(nest.pack_sequence_as(initial_states, list(s)))  # noqa: E731
 
-    def widen(m, like):
-        m = array_ops.reshape(m, array_ops.concat([[batch], [1] * (len(like.shape) - 1)], axis=0))
-        return array_ops.tile(m, array_ops.concat([[1], array_ops.shape(like)[1:]], axis=0))
+    def call(parts, current):
+        """The structure of the outputs of a step, those outputs, and the new states."""
+        output, new = step_function(nest.pack_sequence_as(inputs, list(parts)), pack(current) + constants)
+        return output, tuple(nest.flatten(output)), tuple(nest.flatten(new))
+
+    def widen(m, like, fixed=1):
+        for _ in range(len(like.shape) - len(m.shape)):
+            m = array_ops.expand_dims(m, -1)
+        sizes = like.shape.as_list()[fixed:]
+        if None in sizes:
+            return array_ops.tile(m, array_ops.concat([[1] * fixed, array_ops.shape(like)[fixed:]], axis=0))
+        return array_ops.tile(m, [1] * fixed + sizes)
 
     def choose(m, new, old):
-        return tuple(array_ops.where(widen(m, n), n, o) for n, o in zip(new, old))
+        wide = [widen(m, t) for t in new]
+        return tuple(array_ops.where(w, n, o) for w, n, o in zip(wide, new, old))
 
     if unroll:
         if not time_steps:
             raise ValueError("Unrolling requires a fixed number of timesteps.")
-        order = range(time_steps)
-        outputs, current, last = [], states, ()
-        for i in reversed(order) if go_backwards else order:
-            step = nest.map_structure(lambda t: t[i], inputs)
-            sample, new = step_function(step, pack(current) + constants)
-            output, new = tuple(nest.flatten(sample)), tuple(nest.flatten(new))
+        unstack = lambda t: array_ops.unstack(t)[:: -1 if go_backwards else 1]  # noqa: E731
+        steps = list(zip(*[unstack(t) for t in flat]))
+        masks = [] if mask is None else unstack(mask)
+        outputs, current = [], states
+        for i, parts in enumerate(steps):
+            sample, output, new = call(parts, current)
             if mask is not None:
-                m = mask[i]
-                keep = (
-                    last if last and not zero_output_for_mask else [array_ops.zeros_like(o) for o in output]
-                )
-                output, new = choose(m, output, keep), choose(m, new, current)
-            last = output
+                output = choose(masks[i], output, outputs[-1] if outputs else [zeros_like(o) for o in output])
+                new = choose(masks[i], new, current)
             outputs.append(output)
             current = new
-        all_outputs = [array_ops.stack(parts) for parts in zip(*outputs)]
-        final_states = current
+        last, final_states = outputs[-1], current
+        stacked = [array_ops.stack(parts) for parts in zip(*outputs)]
+        if mask is not None and zero_output_for_mask:
+            last = [array_ops.where(widen(masks[-1], o), o, zeros_like(o)) for o in last]
+            stacked = [array_ops.where(widen(mask, o, 2), o, zeros_like(o)) for o in stacked]
     else:
         from braid.tensorflow.python.ops import tensor_array_ops
 
-        arrays = []
-        for t in flat:
-            if go_backwards:
-                t = reverse(t, 0)
-            array = tensor_array_ops.TensorArray(dtype=t.dtype, size=time, tensor_array_name="input_ta")
-            arrays.append(array.unstack(t))
-        if mask is not None:
-            turned = reverse(mask, 0) if go_backwards else mask
-            mask_array = tensor_array_ops.TensorArray(
-                dtype=dtypes_module.bool, size=time, tensor_array_name="mask_ta"
-            ).unstack(turned)
-        first = nest.map_structure(lambda t: t[0], inputs)
-        sample, _ = step_function(first, pack(states) + constants)
-        samples = nest.flatten(sample)
-        output_arrays = tuple(
-            tensor_array_ops.TensorArray(dtype=s.dtype, size=time, tensor_array_name="output_ta")
-            for s in samples
+        def new_array(name, dtype, **options):
+            return tensor_array_ops.TensorArray(dtype=dtype, size=time, tensor_array_name=name, **options)
+
+        arrays = [new_array(f"input_ta_{i}", t.dtype) for i, t in enumerate(flat)]
+        arrays = [a.unstack(reverse(t, 0) if go_backwards else t) for a, t in zip(arrays, flat)]
+        sample, samples, _ = call([t[0] for t in flat], states)
+        written = tuple(
+            new_array(f"output_ta_{i}", s.dtype, element_shape=s.shape) for i, s in enumerate(samples)
         )
-        zeros = tuple(array_ops.zeros_like(s) for s in samples)
+        begin = constant_op.constant(0, dtype="int32", name="time")
+        # With a mask the outputs of the step before are states of the loop, too.
+        before = ()
+        if mask is not None:
+            if go_backwards:
+                mask = reverse(mask, 0)
+            mask_array = new_array("mask_ta", dtypes_module.bool).unstack(mask)
+            before = zeros = tuple(array_ops.zeros_like(s) for s in samples)
 
-        def step(t, last, written, current):
-            values = nest.pack_sequence_as(inputs, [a.read(t) for a in arrays])
-            for v, whole in zip(nest.flatten(values), flat):
-                v.set_shape(whole.shape[1:])
-            output, new = step_function(values, pack(current) + constants)
-            output, new = tuple(nest.flatten(output)), tuple(nest.flatten(new))
+        def step(t, written, *values):
+            last, current = values[: len(before)], values[len(before) :]
+            parts = [a.read(t) for a in arrays]
+            m = None if mask is None else mask_array.read(t)
+            for part, whole in zip(parts, flat):
+                part.set_shape(whole.shape[1:])
+            _, output, new = call(parts, current)
             if mask is not None:
-                m = mask_array.read(t)
                 output = choose(m, output, zeros if zero_output_for_mask else last)
-                new = choose(m, new, current)
-            for n, o in zip(output + new, zeros + tuple(current)):
+            for n, o in zip(new, current):
                 n.set_shape(o.shape)
-            return t + 1, output, tuple(a.write(t, o) for a, o in zip(written, output)), new
+            if mask is not None:
+                new = choose(m, new, current)
+            written = tuple(a.write(t, o) for a, o in zip(written, output))
+            return (t + 1, written, *(output if mask is not None else ()), *new)
 
-        _, last, written, final_states = control_flow_ops.while_loop(
+        _, written, *values = control_flow_ops.while_loop(
             cond=lambda t, *_: t < time,
             body=step,
-            loop_vars=(
-                constant_op.constant(0, dtype="int32", name="time"),
-                zeros,
-                output_arrays,
-                states,
-            ),
+            loop_vars=(begin, written, *before, *states),
             parallel_iterations=32,
             swap_memory=True,
             maximum_iterations=input_length,
         )
-        all_outputs = [array.stack() for array in written]
-        for whole, s in zip(all_outputs, samples):
-            whole.set_shape(tensor_shape.TensorShape([time_steps]).concatenate(s.shape))
-    outputs = all_outputs if time_major else [swap(t) for t in all_outputs]
+        final_states = values[len(before) :]
+        stacked = [array.stack() for array in written]
+        last = [o[-1] for o in stacked]
+    for whole in stacked:
+        whole.set_shape([time_steps, batch] + whole.shape.as_list()[2:])
+    outputs = stacked if time_major else [swap(t) for t in stacked]
     as_output = lambda ts: nest.pack_sequence_as(sample, list(ts))  # noqa: E731
     return as_output(last), as_output(outputs), pack(final_states)
 
@@ -1458,10 +1463,10 @@ def sigmoid(x):
 @keras_export("keras.backend.hard_sigmoid")
 def hard_sigmoid(x):
     """0.2 * x + 0.5, within [0, 1]."""
-    x = x * constant_op.constant(0.2, dtype=x.dtype.base_dtype) + constant_op.constant(
-        0.5, dtype=x.dtype.base_dtype
-    )
-    return clip(x, 0.0, 1.0)
+    from braid.tensorflow.python.ops import clip_ops
+
+    fifth, half = (constant_op.constant(c, dtype=x.dtype.base_dtype) for c in (0.2, 0.5))
+    return clip_ops.clip_by_value(math_ops.add(math_ops.multiply(x, fifth), half), 0.0, 1.0)
 
 
 @keras_export("keras.backend.tanh")
@@ -1485,9 +1490,16 @@ def categorical_crossentropy(target, output, from_logits=False, axis=-1):
     if output.op.type == "Softmax":
         # The logits behind a softmax give the loss without a loss of precision.
         return nn.softmax_cross_entropy_with_logits_v2(labels=target, logits=output.op.inputs[0], axis=axis)
-    output = output / math_ops.reduce_sum(output, axis, True)
-    output = clip(output, epsilon(), 1.0 - epsilon())
+    output = _within_epsilon(output / math_ops.reduce_sum(output, axis, True))
     return -math_ops.reduce_sum(target * math_ops.log(output), axis)
+
+
+def _within_epsilon(output):
+    """Probabilities that are neither 0 nor 1."""
+    from braid.tensorflow.python.ops import clip_ops
+
+    least = constant_op.constant(epsilon(), dtype=output.dtype.base_dtype)
+    return clip_ops.clip_by_value(output, least, 1.0 - least)
 
 
 @keras_export("keras.backend.sparse_categorical_crossentropy")
@@ -1497,7 +1509,7 @@ def sparse_categorical_crossentropy(target, output, from_logits=False, axis=-1):
         if output.op.type == "Softmax":
             output = output.op.inputs[0]
         else:
-            output = math_ops.log(clip(output, epsilon(), 1 - epsilon()))
+            output = math_ops.log(_within_epsilon(output))
     rank = output.shape.ndims
     if rank is None and axis != -1:
         raise ValueError(
@@ -1507,12 +1519,15 @@ def sparse_categorical_crossentropy(target, output, from_logits=False, axis=-1):
     if rank is not None and axis % rank != rank - 1:
         axis = axis % rank
         output = array_ops.transpose(output, [i for i in range(rank) if i != axis] + [axis])
-    target = cast(flatten(target), "int64")
+    target = cast(target, "int64")
     output_shape = array_ops.shape(output)
-    classes = None if rank is None else output.shape.as_list()[-1]
-    logits = array_ops.reshape(output, [-1, classes or output_shape[-1]])
-    result = nn.sparse_softmax_cross_entropy_with_logits(labels=target, logits=logits)
-    return result if rank in (1, 2) else array_ops.reshape(result, output_shape[:-1])
+    # Targets of another rank, such as [batch, 1], are flattened.
+    is_flat = None not in (rank, target.shape.ndims) and target.shape.ndims != rank - 1
+    if is_flat:
+        target = flatten(target)
+        output = array_ops.reshape(output, [-1, output_shape[-1]])
+    result = nn.sparse_softmax_cross_entropy_with_logits(labels=target, logits=output)
+    return array_ops.reshape(result, output_shape[:-1]) if is_flat and rank >= 3 else result
 
 
 @keras_export("keras.backend.binary_crossentropy")
@@ -1520,7 +1535,7 @@ def binary_crossentropy(target, output, from_logits=False):
     """The cross entropy of each element."""
     if not from_logits:
         if output.op.type != "Sigmoid":
-            output = clip(output, epsilon(), 1.0 - epsilon())
+            output = _within_epsilon(output)
             bce = target * math_ops.log(output + epsilon())
             bce += (1 - target) * math_ops.log(1 - output + epsilon())
             return -bce

@@ -804,7 +804,7 @@ class Model(Network):
                 *validation,
                 (batches._batch_size or 32) if validation_steps is None else None,
                 validation_steps,
-                False,
+                True,  # as in TensorFlow, whose epochs take numpy's random numbers for both
                 None,
                 "test",
                 steps_name="validation_steps",

@@ -21,6 +21,8 @@ _PARTS = (("initializer", initializers), ("regularizer", regularizers), ("constr
 class ConvRNN2D(RNN):
     """Steps a cell over the time of images: [batch, time, rows, columns, channels], or channels third."""
 
+    _counts_steps = True
+
     def __init__(self, cell, **kwargs):
         if kwargs.get("unroll"):
             raise TypeError("Unrolling isn't possible with convolutional RNNs.")

@@ -164,7 +164,7 @@ def _zeros(state_size, inputs, batch_size, dtype):
         )
 
     def zeros(size):
-        made = array_ops.zeros(array_ops.stack([batch_size] + _length(size)), dtype=dtype)
+        made = array_ops.zeros([batch_size] + _length(size), dtype=dtype)
         made.set_shape([None] + _length(size))
         return made
 
@@ -179,6 +179,8 @@ class RNN(Layer):
     return_sequences: the outputs of all steps, else the last. return_state: also the states. stateful: the
     next batch begins with the states of the last. unroll: no loop, but each step's nodes.
     """
+
+    _counts_steps = False  # whether the loop has a counter of its own, as TensorFlow's of images
 
     def __init__(
         self,
@@ -322,7 +324,7 @@ class RNN(Layer):
             go_backwards=self.go_backwards,
             mask=mask,
             unroll=self.unroll,
-            input_length=steps,
+            input_length=steps if self._counts_steps else None,
             time_major=self.time_major,
             zero_output_for_mask=self.zero_output_for_mask,
         )
@@ -429,16 +431,15 @@ class DropoutRNNCellMixin:
             self.__dict__[attribute] = masks if count > 1 else masks[0]
         return self.__dict__[attribute]
 
-    def _products(self, x, masks, kernel):
-        """The product of x and the kernel of several gates. With implementation 1 each gate has a mask of its
-        own, with 2 all have the first one.
-        """
-        if masks is None:
-            return K.dot(x, kernel)
-        if self.implementation != 1:
-            return K.dot(x * masks[0], kernel)
-        parts = array_ops.split(kernel, len(masks), axis=1)
-        return array_ops.concat([K.dot(x * m, part) for m, part in zip(masks, parts)], axis=1)
+    def _of_gate(self, weights, gate, count):
+        """The columns of one of `count` gates in a kernel, or its numbers in a bias."""
+        begin, end = self.units * gate or None, self.units * (gate + 1) if gate + 1 < count else None
+        return weights[:, begin:end] if len(weights.shape) == 2 else weights[begin:end]
+
+
+def _masked(x, masks, count):
+    """x for each of `count` products, as the masks leave it."""
+    return [x] * count if masks is None else [x * m for m in masks[:count]]
 
 
 _WEIGHTS = ("kernel", "recurrent", "bias")
@@ -625,19 +626,34 @@ class LSTMCell(_Cell):
         h, c = states[0], states[1]
         masks = self.get_dropout_mask_for_cell(inputs, training, count=4)
         recurrent_masks = self.get_recurrent_dropout_mask_for_cell(h, training, count=4)
-        z = self._products(inputs, masks, self.kernel)
-        z += self._products(h, recurrent_masks, self.recurrent_kernel)
-        if self.use_bias:
-            z = K.bias_add(z, self.bias)
-        i, f, g, o = array_ops.split(z, num_or_size_splits=4, axis=1)
-        c, o = self._carried(i, f, g, o, c)
+        if self.implementation == 1:
+            xs = _masked(inputs, masks, 4)
+            xs = [K.dot(x, k) for x, k in zip(xs, array_ops.split(self.kernel, 4, axis=1))]
+            if self.use_bias:
+                xs = [K.bias_add(x, b) for x, b in zip(xs, array_ops.split(self.bias, 4, axis=0))]
+            hs = _masked(h, recurrent_masks, 4)
+
+            def gate(i):
+                return xs[i] + K.dot(hs[i], self._of_gate(self.recurrent_kernel, i, 4))
+
+        else:
+            z = K.dot(_masked(inputs, masks, 1)[0], self.kernel)
+            z += K.dot(_masked(h, recurrent_masks, 1)[0], self.recurrent_kernel)
+            if self.use_bias:
+                z = K.bias_add(z, self.bias)
+            gate = array_ops.split(z, num_or_size_splits=4, axis=1).__getitem__
+        c, o = self._carried(gate, c)
         h = o * self.activation(c)
         return h, [h, c]
 
-    def _carried(self, i, f, g, o, c):
-        """(the new carry, the output gate)."""
-        c = self.recurrent_activation(f) * c + self.recurrent_activation(i) * self.activation(g)
-        return c, self.recurrent_activation(o)
+    def _carried(self, gate, c):
+        """(the new carry, the output gate). gate(i): the sums of the input gate, the forget gate, the new carry
+        or the output gate.
+        """
+        i = self.recurrent_activation(gate(0))
+        f = self.recurrent_activation(gate(1))
+        c = f * c + i * self.activation(gate(2))
+        return c, self.recurrent_activation(gate(3))
 
     def get_config(self):
         return {
@@ -659,11 +675,11 @@ class PeepholeLSTMCell(LSTMCell):
             weight = self.add_weight(shape=(self.units,), name=name, initializer=self.kernel_initializer)
             setattr(self, name, weight)
 
-    def _carried(self, i, f, g, o, c):
-        i = self.recurrent_activation(i + self.input_gate_peephole_weights * c)
-        f = self.recurrent_activation(f + self.forget_gate_peephole_weights * c)
-        c = f * c + i * self.activation(g)
-        return c, self.recurrent_activation(o + self.output_gate_peephole_weights * c)
+    def _carried(self, gate, c):
+        i = self.recurrent_activation(gate(0) + self.input_gate_peephole_weights * c)
+        f = self.recurrent_activation(gate(1) + self.forget_gate_peephole_weights * c)
+        c = f * c + i * self.activation(gate(2))
+        return c, self.recurrent_activation(gate(3) + self.output_gate_peephole_weights * c)
 
 
 @keras_export(v1=["keras.layers.GRUCell"])
@@ -725,35 +741,46 @@ class GRUCell(_Cell):
         before = nest.flatten(states)[0]
         masks = self.get_dropout_mask_for_cell(inputs, training, count=3)
         recurrent_masks = self.get_recurrent_dropout_mask_for_cell(before, training, count=3)
-        if recurrent_masks is not None and self.implementation != 1:
-            # As in TensorFlow, the state that is mixed with the new one is the masked one.
-            before, recurrent_masks = before * recurrent_masks[0], None
-        u = self.units
         bias = recurrent_bias = None
         if self.use_bias:
             bias = self.bias
             if self.reset_after:
                 bias, recurrent_bias = array_ops.unstack(self.bias)
-        xs = self._products(inputs, masks, self.kernel)
-        if bias is not None:
-            xs = K.bias_add(xs, bias)
-        x_z, x_r, x_h = array_ops.split(xs, 3, axis=-1)
-        if self.reset_after:
-            inner = self._products(before, recurrent_masks, self.recurrent_kernel)
+        if self.implementation == 1:
+            xs = _masked(inputs, masks, 3)
+            xs = [K.dot(x, self._of_gate(self.kernel, i, 3)) for i, x in enumerate(xs)]
+            if bias is not None:
+                xs = [K.bias_add(x, self._of_gate(bias, i, 3)) for i, x in enumerate(xs)]
+            hs = _masked(before, recurrent_masks, 3)
+            inner = [K.dot(h, self._of_gate(self.recurrent_kernel, i, 3)) for i, h in enumerate(hs[:2])]
             if recurrent_bias is not None:
-                inner = K.bias_add(inner, recurrent_bias)
-            h_z, h_r, h_h = array_ops.split(inner, 3, axis=-1)
-            z = self.recurrent_activation(x_z + h_z)
-            r = self.recurrent_activation(x_r + h_r)
-            new = self.activation(x_h + r * h_h)
+                inner = [K.bias_add(h, self._of_gate(recurrent_bias, i, 3)) for i, h in enumerate(inner)]
         else:
-            of_two = None if recurrent_masks is None else recurrent_masks[:2]
-            gates = self._products(before, of_two, self.recurrent_kernel[:, : 2 * u])
-            h_z, h_r = array_ops.split(gates, 2, axis=-1)
-            z = self.recurrent_activation(x_z + h_z)
-            r = self.recurrent_activation(x_r + h_r)
-            h = before if recurrent_masks is None else before * recurrent_masks[2]
-            new = self.activation(x_h + K.dot(r * h, self.recurrent_kernel[:, 2 * u :]))
+            x = K.dot(_masked(inputs, masks, 1)[0], self.kernel)
+            if bias is not None:
+                x = K.bias_add(x, bias)
+            xs = [self._of_gate(x, i, 3) for i in range(3)]
+            # As in TensorFlow, the state that is mixed with the new one is the masked one.
+            before = _masked(before, recurrent_masks, 1)[0]
+            hs = [before] * 3
+            kernel = self.recurrent_kernel if self.reset_after else self.recurrent_kernel[:, : 2 * self.units]
+            whole = K.dot(before, kernel)
+            if recurrent_bias is not None:
+                whole = K.bias_add(whole, recurrent_bias)
+            inner = [self._of_gate(whole, i, 3) for i in range(2)]
+        z = self.recurrent_activation(xs[0] + inner[0])
+        r = self.recurrent_activation(xs[1] + inner[1])
+        # The reset gate is applied behind the product, or before it.
+        if not self.reset_after:
+            new = K.dot(r * hs[2], self._of_gate(self.recurrent_kernel, 2, 3))
+        elif self.implementation == 1:
+            new = K.dot(hs[2], self._of_gate(self.recurrent_kernel, 2, 3))
+            if recurrent_bias is not None:
+                new = K.bias_add(new, self._of_gate(recurrent_bias, 2, 3))
+            new = r * new
+        else:
+            new = r * self._of_gate(whole, 2, 3)
+        new = self.activation(xs[2] + new)
         h = z * before + (1 - z) * new
         return h, [h]
 
