@@ -116,16 +116,16 @@ class TransformedTest(DistributionsTest):
         """Numbers: the density's integral; vectors: the moments of samples."""
         grid = np.linspace(-20, 20, 40001)
         for d in (
-            ds.TransformedDistribution(ds.Normal(np.float64(0), 1.0), tfb.SinhArcsinh(np.float64(0.3))),
+            ds.TransformedDistribution(ds.Normal(*np.float64([0.0, 1.0])), tfb.SinhArcsinh(np.float64(0.3))),
             ds.SinhArcsinh(np.float64(0.5), np.float64(1.0), skewness=np.float64(0.2)),
-            ds.Logistic(np.float64(0.5), 0.7),
+            ds.Logistic(*np.float64([0.5, 0.7])),
             ds.MixtureSameFamily(
                 ds.Categorical(probs=np.array([0.3, 0.7])),
                 ds.Normal(np.array([-1.0, 2.0]), np.array([0.5, 1.0])),
             ),
             ds.Mixture(
                 ds.Categorical(probs=np.array([0.3, 0.7])),
-                [ds.Normal(np.float64(-1), 0.5), ds.Laplace(np.float64(2), 1.0)],
+                [ds.Normal(*np.float64([-1.0, 0.5])), ds.Laplace(*np.float64([2.0, 1.0]))],
             ),
         ):
             with self.subTest(d.name):
@@ -189,13 +189,14 @@ class TransformedTest(DistributionsTest):
             ds.Independent(ds.Normal(X, 1.0 + 0 * X), 3)
 
     def test_events_of_independent_samples(self):
-        d = ds.TransformedDistribution(ds.Normal(X[:, 0], 1.0), tfb.Exp(), event_shape=[2])
+        one = np.float64(1.0)
+        d = ds.TransformedDistribution(ds.Normal(X[:, 0], one), tfb.Exp(), event_shape=[2])
         self.assertEqual(d.sample(4).shape.as_list(), [4, 3, 2])
         y = np.abs(X) + 0.1
-        got, parts = self.run_all([d.log_prob(y), ds.Normal(X[:, :1], 1.0).log_prob(np.log(y)) - np.log(y)])
+        got, parts = self.run_all([d.log_prob(y), ds.Normal(X[:, :1], one).log_prob(np.log(y)) - np.log(y)])
         np.testing.assert_allclose(got, parts.sum(1))
         with self.assertRaisesRegex(ValueError, "not scalar"):
-            ds.TransformedDistribution(ds.Normal(X, 1.0), event_shape=[2], batch_shape=[2])
+            ds.TransformedDistribution(ds.Normal(X, one), event_shape=[2], batch_shape=[2])
 
     def test_arguments_of_a_conditional_bijector(self):
         class Shift(tfb.ConditionalBijector):
@@ -220,7 +221,9 @@ class TransformedTest(DistributionsTest):
         self.assertGreater(self.run_all(d.sample(100, seed=1, **given)).mean(), 2)
 
     def test_rounded_numbers(self):
-        d = ds.QuantizedDistribution(ds.Normal(np.float64(0.3), 2.0), low=np.float64(-3), high=np.float64(4))
+        d = ds.QuantizedDistribution(
+            ds.Normal(*np.float64([0.3, 2.0])), low=np.float64(-3), high=np.float64(4)
+        )
         probs, samples = self.run_all([d.prob(np.arange(-3.0, 5.0)), d.sample(20000, seed=1)])
         self.assertAlmostEqual(probs.sum(), 1)
         counts = [np.mean(samples == i) for i in range(-3, 5)]

@@ -4,6 +4,7 @@ from braid.tensorflow.python.framework import dtypes
 from braid.tensorflow.python.framework import ops
 from braid.tensorflow.python.ops import array_ops
 from braid.tensorflow.python.ops import math_ops
+from braid.tensorflow.python.ops import nn_impl
 from braid.tensorflow.python.ops import nn_ops
 from braid.tensorflow.python.ops import random_ops
 from braid.tensorflow.python.ops.distributions import distribution
@@ -12,15 +13,11 @@ from braid.tensorflow.python.ops.distributions import util
 from braid.tensorflow.python.util.tf_export import tf_export
 
 
-def _cross_entropy(logits, labels):
-    """-log of the probability of `labels` (0 or 1, or probabilities), broadcast."""
-    positive = math_ops.maximum(logits, 0.0)
-    return positive - logits * labels + math_ops.log1p(math_ops.exp(-math_ops.abs(logits)))
-
-
 @tf_export(v1=["distributions.Bernoulli"])
 class Bernoulli(distribution.ScalarDistribution):
     """1 with a probability, given as such or as its logit, and otherwise 0."""
+
+    _param_names = ("logits",)
 
     def __init__(
         self,
@@ -63,10 +60,14 @@ class Bernoulli(distribution.ScalarDistribution):
     def _log_prob(self, event):
         if self.validate_args:
             event = util.embed_check_integer_casting_closed(event, target_dtype=dtypes.bool)
-        return -_cross_entropy(self.logits, math_ops.cast(event, self.logits.dtype))
+        event, logits = math_ops.cast(event, self.logits.dtype), self.logits
+        shapes = event.get_shape(), logits.get_shape()
+        if not (all(shape.is_fully_defined() for shape in shapes) and shapes[0] == shapes[1]):
+            logits, event = array_ops.ones_like(event) * logits, array_ops.ones_like(logits) * event
+        return -nn_impl.sigmoid_cross_entropy_with_logits(labels=event, logits=logits)
 
     def _entropy(self):
-        return _cross_entropy(self.logits, self.probs)
+        return -self.logits * (math_ops.sigmoid(self.logits) - 1) + nn_ops.softplus(-self.logits)
 
     def _mean(self):
         return array_ops.identity(self.probs)
@@ -81,6 +82,6 @@ class Bernoulli(distribution.ScalarDistribution):
 @kullback_leibler.RegisterKL(Bernoulli, Bernoulli)
 def _kl_bernoulli_bernoulli(a, b, name=None):
     with ops.name_scope(name, "kl_bernoulli_bernoulli", values=[a.logits, b.logits]):
-        zero = nn_ops.softplus(b.logits) - nn_ops.softplus(a.logits)
         one = nn_ops.softplus(-b.logits) - nn_ops.softplus(-a.logits)
+        zero = nn_ops.softplus(b.logits) - nn_ops.softplus(a.logits)
         return math_ops.sigmoid(a.logits) * one + math_ops.sigmoid(-a.logits) * zero

@@ -10,7 +10,6 @@ from braid.tensorflow.python.ops import random_ops
 from braid.tensorflow.python.ops import special_math_ops
 from braid.tensorflow.python.ops.distributions import distribution
 from braid.tensorflow.python.ops.distributions import kullback_leibler
-from braid.tensorflow.python.ops.distributions import util
 from braid.tensorflow.python.util.tf_export import tf_export
 
 
@@ -32,12 +31,11 @@ class VectorDistribution(distribution.Distribution):
 
 def checked_concentration(value, validate_args):
     """The parameter as a tensor, which is checked in the step if arguments are validated."""
-    value = util.positive_parameter(
-        value, "concentration", validate_args, message="Concentration parameter must be positive."
-    )
+    value = ops.convert_to_tensor(value, name="concentration")
     if not validate_args:
         return value
     checks = [
+        check_ops.assert_positive(value, message="Concentration parameter must be positive."),
         check_ops.assert_rank_at_least(value, 1, message="Concentration parameter must have >=1 dimensions."),
         check_ops.assert_less(
             1, array_ops.shape(value)[-1], message="Concentration parameter must have event_size >= 2."
@@ -46,9 +44,10 @@ def checked_concentration(value, validate_args):
     return control_flow_ops.with_dependencies(checks, value)
 
 
-def outer(x):
-    """The products of all pairs of elements of vectors."""
-    return array_ops.expand_dims(x, -1) * array_ops.expand_dims(x, -2)
+def outer(x, y=None):
+    """The products of all pairs of elements of vectors (of one and of another one)."""
+    y = x if y is None else y
+    return math_ops.matmul(x[..., array_ops.newaxis], y[..., array_ops.newaxis, :])
 
 
 @tf_export(v1=["distributions.Dirichlet"])
@@ -83,17 +82,23 @@ class Dirichlet(VectorDistribution):
         gammas = random_ops.random_gamma(shape=[n], alpha=self.concentration, dtype=self.dtype, seed=seed)
         return gammas / math_ops.reduce_sum(gammas, -1, keepdims=True)
 
+    def _batch_shape_tensor(self):
+        return array_ops.shape(self.total_concentration)
+
+    def _batch_shape(self):
+        return self.total_concentration.get_shape()
+
+    def _checked(self, x):
+        """A sample, which is checked in the step if arguments are validated."""
+        if not self.validate_args:
+            return x
+        positive = check_ops.assert_positive(x, message="samples must be positive")
+        one, total = array_ops.ones([], self.dtype), math_ops.reduce_sum(x, -1)
+        sums = check_ops.assert_near(one, total, message="sample last-dimension must sum to `1`")
+        return control_flow_ops.with_dependencies([positive, sums], x)
+
     def _log_prob(self, x):
-        checks = []
-        if self.validate_args:
-            total = math_ops.reduce_sum(x, -1)
-            checks = [
-                check_ops.assert_positive(x, message="samples must be positive"),
-                check_ops.assert_near(
-                    array_ops.ones([], self.dtype), total, message="sample last-dimension must sum to `1`"
-                ),
-            ]
-        x = control_flow_ops.with_dependencies(checks, x)
+        x = self._checked(x)
         unnormalized = math_ops.reduce_sum(gen_math_ops.xlogy(self.concentration - 1.0, x), -1)
         return unnormalized - special_math_ops.lbeta(self.concentration)
 
@@ -106,36 +111,39 @@ class Dirichlet(VectorDistribution):
         )
 
     def _mean(self):
-        return self.concentration / array_ops.expand_dims(self.total_concentration, -1)
+        return self.concentration / self.total_concentration[..., array_ops.newaxis]
 
-    def _scaled_mean(self):
-        """The mean times the square root of 1 / (1 + total concentration)."""
-        return self._mean() * math_ops.rsqrt(1.0 + array_ops.expand_dims(self.total_concentration, -1))
+    def _scale(self):
+        return math_ops.rsqrt(1.0 + self.total_concentration[..., array_ops.newaxis])
 
     def _variance(self):
-        scale = 1.0 + array_ops.expand_dims(self.total_concentration, -1)
-        mean = self._mean()
-        return mean * (1.0 - mean) / scale
+        scale = self._scale()
+        scaled = scale * self._mean()
+        return scaled * (scale - scaled)
 
     def _covariance(self):
-        return array_ops.matrix_set_diag(-outer(self._scaled_mean()), self._variance())
+        scaled = self._scale() * self._mean()
+        return array_ops.matrix_set_diag(-outer(scaled), self._variance())
 
     def _mode(self):
         count = math_ops.cast(self.event_shape_tensor()[0], self.dtype)
-        mode = (self.concentration - 1.0) / (array_ops.expand_dims(self.total_concentration, -1) - count)
-        has_one = math_ops.reduce_all(self.concentration > 1.0, axis=-1, keepdims=True)
-        one = array_ops.ones([], self.dtype)
+        mode = (self.concentration - 1.0) / (self.total_concentration[..., array_ops.newaxis] - count)
         message = "Mode undefined when any concentration <= 1"
         return self._defined_or_nan(
-            has_one, mode, lambda: [check_ops.assert_less(one, self.concentration, message=message)]
+            lambda: math_ops.reduce_all(self.concentration > 1.0, axis=-1, keepdims=True),
+            mode,
+            lambda: [
+                check_ops.assert_less(array_ops.ones([], self.dtype), self.concentration, message=message)
+            ],
+            shape=lambda: array_ops.shape(mode),
         )
 
 
 @kullback_leibler.RegisterKL(Dirichlet, Dirichlet)
 def _kl_dirichlet_dirichlet(d1, d2, name=None):
     with ops.name_scope(name, "kl_dirichlet_dirichlet", values=[d1.concentration, d2.concentration]):
-        total = math_ops.reduce_sum(d1.concentration, axis=-1, keepdims=True)
-        digammas = math_ops.digamma(d1.concentration) - math_ops.digamma(total)
+        total = math_ops.digamma(math_ops.reduce_sum(d1.concentration, axis=-1, keepdims=True))
+        digammas = math_ops.digamma(d1.concentration) - total
         return (
             math_ops.reduce_sum((d1.concentration - d2.concentration) * digammas, axis=-1)
             - special_math_ops.lbeta(d1.concentration)

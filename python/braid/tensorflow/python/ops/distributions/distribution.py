@@ -11,8 +11,10 @@ from braid.tensorflow.python.framework import ops
 from braid.tensorflow.python.framework import tensor_shape
 from braid.tensorflow.python.framework import tensor_util
 from braid.tensorflow.python.ops import array_ops
+from braid.tensorflow.python.ops import control_flow_ops
 from braid.tensorflow.python.ops import math_ops
 from braid.tensorflow.python.ops.distributions import kullback_leibler
+from braid.tensorflow.python.ops.distributions import util
 from braid.tensorflow.python.util.tf_export import tf_export
 
 
@@ -67,13 +69,15 @@ class Distribution:
         self._reparameterization_type = reparameterization_type
         self._validate_args = validate_args
         self._allow_nan_stats = allow_nan_stats
-        self._parameters = {
-            k: v
-            for k, v in (parameters or {}).items()
-            if k not in ("self", "__class__") and not k.startswith("_")
-        }
+        self._set_parameters(parameters or {})
         self._graph_parents = list(graph_parents or [])
         self._name = name
+
+    def _set_parameters(self, arguments):
+        """Keeps the arguments of the constructor, of all its local names at its begin."""
+        self._parameters = {
+            k: v for k, v in arguments.items() if k not in ("self", "__class__") and not k.startswith("_")
+        }
 
     @property
     def name(self):
@@ -135,16 +139,19 @@ class Distribution:
             found[name] = tensor_shape.TensorShape(value)
         return found
 
-    def _defined_or_nan(self, is_defined, value, checks):
+    def _defined_or_nan(self, is_defined, value, checks, shape=None, nan_first=True):
         """A statistic where it is defined, elsewhere NaN; the checks fail instead where NaN is not allowed.
 
-        `checks`: a function that builds them.
+        is_defined, checks: functions that build the condition and the checks; shape: one that builds the
+        shape of the NaNs, the batch's by default. nan_first: the NaNs are built before the condition, which
+        makes the order of the nodes TensorFlow's.
         """
-        if self.allow_nan_stats:
-            nan = np.array(np.nan, value.dtype.as_numpy_dtype)
-            return array_ops.where_v2(is_defined, value, nan)
-        with ops.control_dependencies(checks()):
-            return array_ops.identity(value)
+        if not self.allow_nan_stats:
+            return control_flow_ops.with_dependencies(checks(), value)
+        condition = None if nan_first else is_defined()
+        nan = np.array(np.nan, self.dtype.as_numpy_dtype)
+        nans = array_ops.fill((shape or self.batch_shape_tensor)(), nan, name="nan")
+        return array_ops.where_v2(is_defined() if nan_first else condition, value, nans)
 
     def copy(self, **override_parameters_kwargs):
         """A distribution with other parameters in place of some."""
@@ -226,19 +233,47 @@ class Distribution:
     def _call_sample_n(self, sample_shape, seed, name, **kwargs):
         with self._name_scope(name, values=[sample_shape]):
             sample_shape = ops.convert_to_tensor(sample_shape, dtype=dtypes.int32, name="sample_shape")
-            static = tensor_util.constant_value(sample_shape)
-            if sample_shape.get_shape().ndims != 1:
-                sample_shape = array_ops.reshape(sample_shape, [-1])
-            count = (
-                math_ops.reduce_prod(sample_shape) if static is None else int(np.prod(static, dtype=np.int64))
-            )
+            sample_shape, count = self._expand_sample_shape_to_vector(sample_shape, "sample_shape")
             samples = self._sample_n(count, seed, **kwargs)
             inner = array_ops.shape(samples)[1:]
             samples = array_ops.reshape(samples, array_ops.concat([sample_shape, inner], 0))
-            if static is not None:
-                known = tensor_shape.TensorShape(np.reshape(static, [-1]).tolist())
-                samples.set_shape(known.concatenate(self.batch_shape).concatenate(self.event_shape))
-            return samples
+            return self._set_sample_static_shape(samples, sample_shape)
+
+    def _expand_sample_shape_to_vector(self, x, name):
+        """(the shape of rank 1, how many samples these are). ValueError: the rank is above 1."""
+        static, rank = tensor_util.constant_value(x), x.get_shape().ndims
+        if static is None:
+            count = math_ops.reduce_prod(x)
+        else:
+            count = int(np.prod(static, dtype=x.dtype.as_numpy_dtype))
+        if rank is None:
+            is_scalar = math_ops.equal(array_ops.rank(x), 0)
+            return array_ops.reshape(x, util.pick_vector(is_scalar, [1], array_ops.shape(x))), count
+        if rank == 0 and static is None:
+            return array_ops.reshape(x, [1]), count
+        if rank == 0:
+            return ops.convert_to_tensor(np.reshape(static, [1]), name=name), count
+        if rank > 1:
+            raise ValueError("Input is neither scalar nor vector.")
+        return x, count
+
+    def _set_sample_static_shape(self, x, sample_shape):
+        """x, with all that its shape is known to be by the sample shape, the batch's and the event's."""
+        known = tensor_util.constant_value(sample_shape)
+        parts = [tensor_shape.TensorShape(known), self.batch_shape, self.event_shape]
+        unknown = [i for i, part in enumerate(parts) if part.ndims is None]
+        if len(unknown) == 1 and x.get_shape().ndims is not None:
+            rank = x.get_shape().ndims - sum(part.ndims for part in parts if part.ndims is not None)
+            parts[unknown[0]] = tensor_shape.unknown_shape(max(rank, 0))
+            unknown = []
+        if not unknown:
+            x.set_shape(parts[0].concatenate(parts[1]).concatenate(parts[2]))
+        elif x.get_shape().ndims is not None:
+            for part, is_front in ((parts[0], True), (parts[2], False)):
+                if part.ndims is not None:
+                    others = tensor_shape.unknown_shape(x.get_shape().ndims - part.ndims)
+                    x.set_shape(part.concatenate(others) if is_front else others.concatenate(part))
+        return x
 
     # ---- Probabilities ----
 
@@ -312,9 +347,8 @@ class Distribution:
             name,
             kwargs,
             ("_log_survival_function", _same),
+            ("cdf", lambda p: math_ops.log1p(-p)),
             ("_survival_function", math_ops.log),
-            ("_cdf", lambda p: math_ops.log1p(-p)),
-            ("_log_cdf", lambda log_p: math_ops.log1p(-math_ops.exp(log_p))),
         )
 
     def log_survival_function(self, value, name="log_survival_function"):
@@ -327,9 +361,8 @@ class Distribution:
             name,
             kwargs,
             ("_survival_function", _same),
+            ("cdf", lambda p: 1.0 - p),
             ("_log_survival_function", math_ops.exp),
-            ("_cdf", lambda p: 1.0 - p),
-            ("_log_cdf", lambda log_p: -math_ops.expm1(log_p)),
         )
 
     def survival_function(self, value, name="survival_function"):

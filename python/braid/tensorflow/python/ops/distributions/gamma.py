@@ -23,8 +23,9 @@ class Gamma(distribution.ScalarDistribution):
     def __init__(self, concentration, rate, validate_args=False, allow_nan_stats=True, name="Gamma"):
         parameters = dict(locals())
         with ops.name_scope(name, values=[concentration, rate]) as name:
-            self._concentration = util.positive_parameter(concentration, "concentration", validate_args)
-            self._rate = util.positive_parameter(rate, "rate", validate_args, self._concentration.dtype)
+            with util.positive(validate_args, concentration, rate):
+                self._concentration = array_ops.identity(concentration, name="concentration")
+                self._rate = array_ops.identity(rate, name="rate")
             util.same_float_dtype(self._concentration, self._rate)
         self._tensors = (self._concentration, self._rate)
         super().__init__(
@@ -58,12 +59,13 @@ class Gamma(distribution.ScalarDistribution):
 
     def _checked(self, x):
         """A sample, which is checked in the step if arguments are validated."""
-        util.same_float_dtype(x, self.rate)
-        checks = [check_ops.assert_positive(x)] if self.validate_args else []
-        return control_flow_ops.with_dependencies(checks, x)
+        check_ops.assert_same_float_dtype([x], dtype=self.dtype)
+        if not self.validate_args:
+            return x
+        return control_flow_ops.with_dependencies([check_ops.assert_positive(x)], x)
 
     def _cdf(self, x):
-        return math_ops.igamma(self._broadcast(self.concentration), self.rate * self._checked(x))
+        return math_ops.igamma(self.concentration, self.rate * self._checked(x))
 
     def _entropy(self):
         a = self.concentration
@@ -80,12 +82,13 @@ class Gamma(distribution.ScalarDistribution):
 
     def _mode(self):
         mode = (self.concentration - 1.0) / self.rate
-        one = array_ops.ones([], self.dtype)
         message = "mode not defined when any concentration <= 1"
         return self._defined_or_nan(
-            self.concentration > 1.0,
+            lambda: self.concentration > 1.0,
             mode,
-            lambda: [check_ops.assert_less(one, self.concentration, message=message)],
+            lambda: [
+                check_ops.assert_less(array_ops.ones([], self.dtype), self.concentration, message=message)
+            ],
         )
 
 
@@ -100,9 +103,12 @@ class GammaWithSoftplusConcentrationRate(Gamma):
         allow_nan_stats=True,
         name="GammaWithSoftplusConcentrationRate",
     ):
-        super().__init__(
-            nn_ops.softplus(concentration), nn_ops.softplus(rate), validate_args, allow_nan_stats, name
-        )
+        parameters = dict(locals())
+        with ops.name_scope(name, values=[concentration, rate]) as name:
+            concentration = nn_ops.softplus(concentration, name="softplus_concentration")
+            rate = nn_ops.softplus(rate, name="softplus_rate")
+            super().__init__(concentration, rate, validate_args, allow_nan_stats, name)
+        self._set_parameters(parameters)
 
 
 @kullback_leibler.RegisterKL(Gamma, Gamma)

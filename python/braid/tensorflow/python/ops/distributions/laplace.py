@@ -24,8 +24,9 @@ class Laplace(distribution.ScalarDistribution):
     def __init__(self, loc, scale, validate_args=False, allow_nan_stats=True, name="Laplace"):
         parameters = dict(locals())
         with ops.name_scope(name, values=[loc, scale]) as name:
-            self._loc = array_ops.identity(ops.convert_to_tensor(loc), name="loc")
-            self._scale = util.positive_parameter(scale, "scale", validate_args, self._loc.dtype)
+            with util.positive(validate_args, scale):
+                self._loc = array_ops.identity(loc, name="loc")
+                self._scale = array_ops.identity(scale, name="scale")
             util.same_float_dtype(self._loc, self._scale)
         self._tensors = (self._loc, self._scale)
         super().__init__(
@@ -67,16 +68,17 @@ class Laplace(distribution.ScalarDistribution):
 
     def _cdf(self, x):
         z = self._z(x)
-        return 0.5 - 0.5 * math_ops.sign(z) * (math_ops.exp(-math_ops.abs(z)) - 1.0)
+        return 0.5 + 0.5 * math_ops.sign(z) * (1.0 - math_ops.exp(-math_ops.abs(z)))
 
     def _entropy(self):
-        return math.log(2.0) + 1 + math_ops.log(self._broadcast(self.scale))
+        scale = self.scale + array_ops.zeros_like(self.loc)
+        return math.log(2.0) + 1.0 + math_ops.log(scale)
 
     def _mean(self):
-        return self._broadcast(self.loc)
+        return self.loc + array_ops.zeros_like(self.scale)
 
     def _stddev(self):
-        return math.sqrt(2.0) * self._broadcast(self.scale)
+        return math.sqrt(2.0) * self.scale + array_ops.zeros_like(self.loc)
 
     def _mode(self):
         return self._mean()
@@ -88,4 +90,8 @@ class LaplaceWithSoftplusScale(Laplace):
     def __init__(
         self, loc, scale, validate_args=False, allow_nan_stats=True, name="LaplaceWithSoftplusScale"
     ):
-        super().__init__(loc, nn_ops.softplus(scale), validate_args, allow_nan_stats, name)
+        parameters = dict(locals())
+        with ops.name_scope(name, values=[loc, scale]) as name:
+            scale = nn_ops.softplus(scale, name="softplus_scale")
+            super().__init__(loc, scale, validate_args, allow_nan_stats, name)
+        self._set_parameters(parameters)

@@ -5,6 +5,7 @@ from braid.tensorflow.python.framework import ops
 from braid.tensorflow.python.ops import array_ops
 from braid.tensorflow.python.ops import check_ops
 from braid.tensorflow.python.ops import control_flow_ops
+from braid.tensorflow.python.ops import map_fn
 from braid.tensorflow.python.ops import math_ops
 from braid.tensorflow.python.ops import nn_ops
 from braid.tensorflow.python.ops import random_ops
@@ -24,19 +25,10 @@ def checked_counts(distribution, total_count, counts, message):
     return control_flow_ops.with_dependencies(checks, counts)
 
 
-def draw(logits, total_count, n, batch_shape, seed, dtype):
-    """n samples of counts of `total_count` draws, [n] + batch_shape + [classes]."""
-    classes = array_ops.shape(logits)[-1]
-    count = math_ops.cast(math_ops.reduce_max(total_count), dtypes.int32)
-    rows = array_ops.reshape(logits, array_ops.stack([-1, classes]))
-    draws = random_ops.multinomial(rows, n * count, seed=seed)
-    draws = array_ops.reshape(draws, array_ops.stack([-1, n, count]))
-    totals = total_count * array_ops.ones(batch_shape, dtype=total_count.dtype)
-    totals = math_ops.cast(array_ops.reshape(totals, [-1, 1, 1]), dtypes.int32)
-    is_counted = math_ops.cast(math_ops.range(count) < totals, dtype)  # a distribution with fewer draws
-    hits = array_ops.one_hot(draws, classes, dtype=dtype) * array_ops.expand_dims(is_counted, -1)
-    counts = array_ops.transpose(math_ops.reduce_sum(hits, axis=-2), [1, 0, 2])
-    return array_ops.reshape(counts, array_ops.concat([[n], batch_shape, [classes]], 0))
+def checked_total(total_count, validate_args):
+    """The parameter as a tensor, which is checked in the step if arguments are validated."""
+    total_count = ops.convert_to_tensor(total_count, name="total_count")
+    return util.embed_check_nonnegative_integer_form(total_count) if validate_args else total_count
 
 
 @tf_export(v1=["distributions.Multinomial"])
@@ -55,13 +47,11 @@ class Multinomial(dirichlet.VectorDistribution):
     ):
         parameters = dict(locals())
         with ops.name_scope(name, values=[total_count, logits, probs]) as name:
+            self._total_count = checked_total(total_count, validate_args)
             self._logits, self._probs = util.get_logits_and_probs(
                 logits=logits, probs=probs, multidimensional=True, validate_args=validate_args, name=name
             )
-            self._total_count = ops.convert_to_tensor(
-                total_count, dtype=self._probs.dtype, name="total_count"
-            )
-            self._mean_val = array_ops.expand_dims(self._total_count, -1) * self._probs
+            self._mean_val = self._total_count[..., array_ops.newaxis] * self._probs
         self._vector = self._mean_val
         super().__init__(
             dtype=self._probs.dtype,
@@ -86,20 +76,43 @@ class Multinomial(dirichlet.VectorDistribution):
         return self._probs
 
     def _sample_n(self, n, seed=None):
-        logits = self.logits + array_ops.zeros_like(self._mean_val)
-        return draw(logits, self.total_count, n, self.batch_shape_tensor(), seed, self.dtype)
+        counts = math_ops.cast(self.total_count, dtype=dtypes.int32)
+        classes = self.event_shape_tensor()[0]
+        counts = array_ops.ones_like(self.logits[..., 0], dtype=counts.dtype) * counts
+        logits = array_ops.ones_like(counts[..., array_ops.newaxis], dtype=self.logits.dtype) * self.logits
+        rows = array_ops.reshape(logits, [-1, classes])
+        draws_of_row = n * array_ops.reshape(counts, [-1])
+
+        # Each distribution draws by itself, because the numbers of draws may differ.
+        def samples_of_row(row):
+            logits, draws = row
+            hits = random_ops.multinomial(logits[array_ops.newaxis, ...], draws, seed)
+            hits = array_ops.one_hot(array_ops.reshape(hits, shape=[n, -1]), depth=classes)
+            return math_ops.reduce_sum(hits, axis=-2)
+
+        samples = map_fn.map_fn(samples_of_row, [rows, draws_of_row], dtype=self.dtype)
+        samples = array_ops.transpose(samples, perm=[1, 0, 2])
+        shape = array_ops.concat([[n], self.batch_shape_tensor(), [classes]], 0)
+        return array_ops.reshape(samples, shape)
+
+    def _checked(self, counts):
+        return checked_counts(self, self.total_count, counts, "counts must sum to `self.total_count`")
 
     def _log_prob(self, counts):
-        counts = checked_counts(self, self.total_count, counts, "counts must sum to `self.total_count`")
-        unnormalized = math_ops.reduce_sum(counts * nn_ops.log_softmax(self.logits), -1)
-        return unnormalized + util.log_combinations(self.total_count, counts)
+        terms = self._checked(counts) * nn_ops.log_softmax(self.logits)
+        unnormalized = math_ops.reduce_sum(terms, -1)
+        return unnormalized - -util.log_combinations(self.total_count, self._checked(counts))
 
     def _mean(self):
         return array_ops.identity(self._mean_val)
 
+    def _broadcast_probs(self):
+        return self.probs * array_ops.ones_like(self.total_count)[..., array_ops.newaxis]
+
     def _variance(self):
-        return self._mean_val * (1.0 - self.probs)
+        probs = self._broadcast_probs()
+        return self._mean_val - self._mean_val * probs
 
     def _covariance(self):
-        products = -array_ops.expand_dims(self._mean_val, -1) * array_ops.expand_dims(self.probs, -2)
+        products = -dirichlet.outer(self._mean_val, self._broadcast_probs())
         return array_ops.matrix_set_diag(products, self._variance())

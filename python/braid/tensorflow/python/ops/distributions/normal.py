@@ -23,8 +23,9 @@ class Normal(distribution.ScalarDistribution):
     def __init__(self, loc, scale, validate_args=False, allow_nan_stats=True, name="Normal"):
         parameters = dict(locals())
         with ops.name_scope(name, values=[loc, scale]) as name:
-            self._loc = array_ops.identity(ops.convert_to_tensor(loc), name="loc")
-            self._scale = util.positive_parameter(scale, "scale", validate_args, self._loc.dtype)
+            with util.positive(validate_args, scale):
+                self._loc = array_ops.identity(loc, name="loc")
+                self._scale = array_ops.identity(scale, name="scale")
             util.same_float_dtype(self._loc, self._scale)
         self._tensors = (self._loc, self._scale)
         super().__init__(
@@ -51,11 +52,12 @@ class Normal(distribution.ScalarDistribution):
         return sampled * self.scale + self.loc
 
     def _z(self, x):
-        return (x - self.loc) / self.scale
+        with ops.name_scope("standardize", values=[x]):
+            return (x - self.loc) / self.scale
 
     def _log_prob(self, x):
-        normalization = 0.5 * math.log(2.0 * math.pi) + math_ops.log(self.scale)
-        return -0.5 * math_ops.square(self._z(x)) - normalization
+        unnormalized = -0.5 * math_ops.square(self._z(x))
+        return unnormalized - (0.5 * math.log(2.0 * math.pi) + math_ops.log(self.scale))
 
     def _log_cdf(self, x):
         return special_math.log_ndtr(self._z(x))
@@ -70,17 +72,18 @@ class Normal(distribution.ScalarDistribution):
         return special_math.ndtr(-self._z(x))
 
     def _quantile(self, p):
-        return self.loc + self.scale * special_math.ndtri(p)
+        z = special_math.ndtri(p)
+        with ops.name_scope("reconstruct", values=[z]):
+            return z * self.scale + self.loc
 
     def _entropy(self):
-        scale = self._broadcast(self.scale)
-        return 0.5 * math.log(2.0 * math.pi) + 0.5 + math_ops.log(scale)
+        return 0.5 * math.log(2.0 * math.pi * math.e) + math_ops.log(self._stddev())
 
     def _mean(self):
-        return self._broadcast(self.loc)
+        return self.loc * array_ops.ones_like(self.scale)
 
     def _stddev(self):
-        return self._broadcast(self.scale)
+        return self.scale * array_ops.ones_like(self.loc)
 
     def _mode(self):
         return self._mean()
@@ -90,14 +93,18 @@ class NormalWithSoftplusScale(Normal):
     """Normal whose standard deviation is the softplus of `scale`."""
 
     def __init__(self, loc, scale, validate_args=False, allow_nan_stats=True, name="NormalWithSoftplusScale"):
+        parameters = dict(locals())
         with ops.name_scope(name, values=[scale]) as name:
             scale = nn_ops.softplus(scale, name="softplus_scale")
-        super().__init__(loc, scale, validate_args, allow_nan_stats, name)
+            super().__init__(loc, scale, validate_args, allow_nan_stats, name)
+        self._set_parameters(parameters)
 
 
 @kullback_leibler.RegisterKL(Normal, Normal)
 def _kl_normal_normal(n_a, n_b, name=None):
     with ops.name_scope(name, "kl_normal_normal", [n_a.loc, n_b.loc]):
-        ratio = math_ops.square(n_a.scale / n_b.scale)
-        distance = math_ops.square(n_a.loc - n_b.loc) / (2.0 * math_ops.square(n_b.scale))
-        return distance + 0.5 * (ratio - 1.0 - math_ops.log(ratio))
+        one, two, half = (ops.convert_to_tensor(x, dtype=n_a.dtype) for x in (1.0, 2.0, 0.5))
+        variances = math_ops.square(n_a.scale), math_ops.square(n_b.scale)
+        ratio = variances[0] / variances[1]
+        distance = math_ops.squared_difference(n_a.loc, n_b.loc) / (two * variances[1])
+        return distance + half * (ratio - one - math_ops.log(ratio))

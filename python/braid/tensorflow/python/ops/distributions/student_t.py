@@ -25,9 +25,10 @@ class StudentT(distribution.ScalarDistribution):
     def __init__(self, df, loc, scale, validate_args=False, allow_nan_stats=True, name="StudentT"):
         parameters = dict(locals())
         with ops.name_scope(name, values=[df, loc, scale]) as name:
-            self._df = util.positive_parameter(df, "df", validate_args)
-            self._loc = array_ops.identity(ops.convert_to_tensor(loc, dtype=self._df.dtype), name="loc")
-            self._scale = array_ops.identity(ops.convert_to_tensor(scale, dtype=self._df.dtype), name="scale")
+            with util.positive(validate_args, df):
+                self._df = array_ops.identity(df, name="df")
+                self._loc = array_ops.identity(loc, name="loc")
+                self._scale = array_ops.identity(scale, name="scale")
             util.same_float_dtype(self._df, self._loc, self._scale)
         self._tensors = (self._df, self._loc, self._scale)
         super().__init__(
@@ -59,8 +60,13 @@ class StudentT(distribution.ScalarDistribution):
         gamma = random_ops.random_gamma([n], 0.5 * df, beta=0.5, dtype=self.dtype, seed=other)
         return normal * math_ops.rsqrt(gamma / df) * self.scale + self.loc
 
+    def _batch_shape_tensor(self):
+        df, loc, scale = (array_ops.shape(x) for x in self._tensors)
+        return array_ops.broadcast_dynamic_shape(df, array_ops.broadcast_dynamic_shape(loc, scale))
+
     def _log_prob(self, x):
         y = (x - self.loc) / self.scale
+        unnormalized = -0.5 * (self.df + 1.0) * math_ops.log1p(y**2.0 / self.df)
         normalization = (
             math_ops.log(math_ops.abs(self.scale))
             + 0.5 * math_ops.log(self.df)
@@ -68,39 +74,53 @@ class StudentT(distribution.ScalarDistribution):
             + math_ops.lgamma(0.5 * self.df)
             - math_ops.lgamma(0.5 * (self.df + 1.0))
         )
-        return -0.5 * (self.df + 1.0) * math_ops.log1p(math_ops.square(y) / self.df) - normalization
+        return unnormalized - normalization
 
     def _cdf(self, x):
         y = (x - self.loc) / math_ops.abs(self.scale)
-        df = self.df * array_ops.ones_like(y)
-        tail = 0.5 * math_ops.betainc(0.5 * df, 0.5 * array_ops.ones_like(y), df / (df + math_ops.square(y)))
-        return array_ops.where(y < 0.0, tail, 1.0 - tail)
+        ratio = self.df / (y**2.0 + self.df)
+        tail = 0.5 * math_ops.betainc(0.5 * self.df, 0.5, ratio)
+        return array_ops.where_v2(y < 0.0, tail, 1.0 - tail)
+
+    def _ones(self):
+        return array_ops.ones(self.batch_shape_tensor(), dtype=self.dtype)
 
     def _entropy(self):
-        half = array_ops.expand_dims(0.5 * self._broadcast(self.df), -1)
-        lbeta = special_math_ops.lbeta(array_ops.concat([0.5 * array_ops.ones_like(half), half], -1))
-        part = 0.5 * (self.df + 1.0)
-        digammas = math_ops.digamma(part) - math_ops.digamma(0.5 * self.df)
-        return math_ops.log(math_ops.abs(self.scale)) + 0.5 * math_ops.log(self.df) + lbeta + part * digammas
+        ones = self._ones()[..., array_ops.newaxis]
+        df = ones * self.df[..., array_ops.newaxis]
+        halves = array_ops.concat([df, ones], -1) / 2.0
+        return (
+            math_ops.log(math_ops.abs(self.scale))
+            + 0.5 * math_ops.log(self.df)
+            + special_math_ops.lbeta(halves)
+            + 0.5
+            * (self.df + 1.0)
+            * (math_ops.digamma(0.5 * (self.df + 1.0)) - math_ops.digamma(0.5 * self.df))
+        )
 
     def _where_df_above_1(self, value, name):
-        one = array_ops.ones([], self.dtype)
         message = f"{name} not defined for components of df <= 1"
-        checks = lambda: [check_ops.assert_less(one, self.df, message=message)]
-        return self._defined_or_nan(self._broadcast(self.df) > 1.0, self._broadcast(value), checks)
+        return self._defined_or_nan(
+            lambda: math_ops.greater(self.df, self._ones()),
+            value,
+            lambda: [check_ops.assert_less(array_ops.ones([], self.dtype), self.df, message=message)],
+            nan_first=False,
+        )
 
     def _mean(self):
-        return self._where_df_above_1(self.loc, "mean")
+        return self._where_df_above_1(self.loc * self._ones(), "mean")
 
     def _variance(self):
-        df = self._broadcast(self.df)
-        safe = array_ops.where(df > 2.0, df - 2.0, array_ops.ones_like(df))
-        finite = math_ops.square(self.scale) * df / safe
-        infinity = np.array(np.inf, self.dtype.as_numpy_dtype)
-        return self._where_df_above_1(array_ops.where_v2(df > 2.0, finite, infinity), "variance")
+        more = self.df > 2.0
+        safe = array_ops.where_v2(more, self.df - 2.0, array_ops.ones_like(self.df))
+        finite = self._ones() * math_ops.square(self.scale) * self.df / safe
+        kind = self.dtype.as_numpy_dtype
+        more = self.df > array_ops.fill(self.batch_shape_tensor(), kind(2.0))
+        infinity = array_ops.fill(self.batch_shape_tensor(), kind(np.inf), name="inf")
+        return self._where_df_above_1(array_ops.where_v2(more, finite, infinity), "variance")
 
     def _mode(self):
-        return self._broadcast(self.loc)
+        return array_ops.identity(self.loc)
 
 
 class StudentTWithAbsDfSoftplusScale(StudentT):
@@ -120,4 +140,4 @@ class StudentTWithAbsDfSoftplusScale(StudentT):
             whole = math_ops.floor(math_ops.abs(df))
             positive = nn_ops.softplus(scale, name="softplus_scale")
             super().__init__(whole, loc, positive, validate_args, allow_nan_stats, name)
-        self._parameters = {k: v for k, v in parameters.items() if k not in ("self", "__class__")}
+        self._set_parameters(parameters)

@@ -19,8 +19,6 @@ class Uniform(distribution.ScalarDistribution):
     def __init__(self, low=0.0, high=1.0, validate_args=False, allow_nan_stats=True, name="Uniform"):
         parameters = dict(locals())
         with ops.name_scope(name, values=[low, high]) as name:
-            low = ops.convert_to_tensor(low)
-            high = ops.convert_to_tensor(high, dtype=low.dtype)
             checks = []
             if validate_args:
                 checks = [check_ops.assert_less(low, high, message="uniform not defined when low >= high.")]
@@ -54,17 +52,22 @@ class Uniform(distribution.ScalarDistribution):
 
     def _sample_n(self, n, seed=None):
         samples = random_ops.random_uniform(shape=self._shape_of_samples(n), dtype=self.dtype, seed=seed)
-        return self.low + samples * self.range()
+        return self.low + self.range() * samples
 
     def _prob(self, x):
-        density = array_ops.ones_like(x) / self.range()
+        x = self._broadcast(x)
+        is_nan = math_ops.is_nan(x)
         is_out = math_ops.logical_or(x < self.low, x >= self.high)
-        inside = array_ops.where_v2(is_out, array_ops.zeros_like(density), density)
-        return array_ops.where_v2(math_ops.is_nan(x), x, inside)
+        zeros = array_ops.zeros_like(x)
+        inside = array_ops.where_v2(is_out, zeros, array_ops.ones_like(x) / self.range())
+        return array_ops.where_v2(is_nan, x, inside)
 
     def _cdf(self, x):
-        part = (x - self.low) / self.range()
-        return math_ops.minimum(math_ops.maximum(part, 0.0), 1.0)
+        shape = array_ops.broadcast_dynamic_shape(array_ops.shape(x), self.batch_shape_tensor())
+        zeros, ones = array_ops.zeros(shape, dtype=self.dtype), array_ops.ones(shape, dtype=self.dtype)
+        values = x * ones
+        inside = array_ops.where_v2(x < self.low, zeros, (values - self.low) / self.range())
+        return array_ops.where_v2(x >= self.high, ones, inside)
 
     def _entropy(self):
         return math_ops.log(self.range())

@@ -21,12 +21,18 @@ from braid.tensorflow.python.ops import nn_ops
 # ---- Parameters ----
 
 
-def positive_parameter(value, name, validate_args, dtype=None, message=None):
+def positive(validate_args, *values, message=None):
+    """A block whose ops run after the check that all values are positive, if arguments are validated."""
+    checks = [check_ops.assert_positive(value, message=message) for value in values if validate_args]
+    return ops.control_dependencies(checks)
+
+
+def positive_parameter(value, name, validate_args, message=None):
     """A parameter as a tensor, which is checked in the step if arguments are validated."""
-    value = ops.convert_to_tensor(value, name=name, dtype=dtype)
-    checks = [check_ops.assert_positive(value, message=message)] if validate_args else []
-    with ops.control_dependencies(checks):
-        return array_ops.identity(value, name=name)
+    value = ops.convert_to_tensor(value, name=name)
+    if not validate_args:
+        return value
+    return control_flow_ops.with_dependencies([check_ops.assert_positive(value, message=message)], value)
 
 
 def same_float_dtype(*tensors):
@@ -59,19 +65,21 @@ def get_logits_and_probs(
         if not probs.dtype.is_floating:
             raise TypeError("probs must having floating type.")
         if validate_args:
-            one = ops.convert_to_tensor(1.0, probs.dtype.base_dtype)
-            checks = [check_ops.assert_non_negative(probs)]
+            with ops.name_scope("validate_probs"):
+                one = ops.convert_to_tensor(1.0, probs.dtype.base_dtype)
+                checks = [check_ops.assert_non_negative(probs)]
+                if multidimensional:
+                    probs = embed_check_categorical_event_shape(probs)
+                    total = math_ops.reduce_sum(probs, -1)
+                    checks.append(check_ops.assert_near(total, one, message="probs does not sum to 1."))
+                else:
+                    message = "probs has components greater than 1."
+                    checks.append(check_ops.assert_less_equal(probs, one, message=message))
+                probs = control_flow_ops.with_dependencies(checks, probs)
+        with ops.name_scope("logits"):
             if multidimensional:
-                probs = embed_check_categorical_event_shape(probs)
-                total = math_ops.reduce_sum(probs, -1)
-                checks.append(check_ops.assert_near(total, one, message="probs does not sum to 1."))
-            else:
-                message = "probs has components greater than 1."
-                checks.append(check_ops.assert_less_equal(probs, one, message=message))
-            probs = control_flow_ops.with_dependencies(checks, probs)
-        if multidimensional:
-            return math_ops.log(probs, name="logits"), probs
-        return math_ops.log(probs) - math_ops.log1p(-1.0 * probs), probs
+                return math_ops.log(probs), probs
+            return math_ops.log(probs) - math_ops.log1p(-1.0 * probs), probs
 
 
 # ---- Checks ----
@@ -442,12 +450,10 @@ def softplus_inverse(x, name=None):
         # For small x, exp(y) is x up to the type's accuracy; for large x, y is x.
         threshold = math.log(np.finfo(x.dtype.as_numpy_dtype).eps) + 2.0
         small, large = x < math.exp(threshold), x > -threshold
+        at_small = math_ops.log(x)
         inner = array_ops.where_v2(math_ops.logical_or(small, large), array_ops.ones_like(x), x)
         middle = inner + math_ops.log(-math_ops.expm1(-inner))
-        ends = array_ops.where_v2(
-            small, math_ops.log(array_ops.where_v2(small, x, array_ops.ones_like(x))), x
-        )
-        return array_ops.where_v2(math_ops.logical_or(small, large), ends, middle)
+        return array_ops.where_v2(small, at_small, array_ops.where_v2(large, x, middle))
 
 
 def process_quadrature_grid_and_probs(quadrature_grid_and_probs, dtype, validate_args, name=None):

@@ -26,8 +26,9 @@ class LocationScale(distribution.ScalarDistribution):
 
     def __init__(self, loc, scale, parameters, validate_args, allow_nan_stats, name):
         with ops.name_scope(name, values=[loc, scale]) as name:
-            self._loc = array_ops.identity(ops.convert_to_tensor(loc), name="loc")
-            self._scale = util.positive_parameter(scale, "scale", validate_args, dtype=self._loc.dtype)
+            with util.positive(validate_args, scale):
+                self._loc = array_ops.identity(loc, name="loc")
+                self._scale = array_ops.identity(scale, name="scale")
             check_ops.assert_same_float_dtype([self._loc, self._scale])
         self._tensors = (self._loc, self._scale)
         super().__init__(
@@ -48,22 +49,20 @@ class LocationScale(distribution.ScalarDistribution):
     def scale(self):
         return self._scale
 
+    _least_uniform = 0.0  # of which samples are the quantiles
+
     def _z(self, x):
-        return (x - self.loc) / self.scale
+        with ops.name_scope("standardize", values=[x]):
+            return (x - self.loc) / self.scale
 
     def _sample_n(self, n, seed=None):
-        least = np.finfo(self.dtype.as_numpy_dtype).tiny
         uniform = random_ops.random_uniform(
-            self._shape_of_samples(n), minval=least, maxval=1.0, seed=seed, dtype=self.dtype
+            self._shape_of_samples(n), minval=self._least_uniform, maxval=1.0, dtype=self.dtype, seed=seed
         )
+        return self._of_uniform(uniform)
+
+    def _of_uniform(self, uniform):
         return self._quantile(uniform)
-
-    def _quantile(self, p):
-        return self.loc + self.scale * self._z_quantile(p)
-
-    def _mean_shifted(self, z):
-        """The same multiple of the scale for all."""
-        return self._broadcast(self.loc + self.scale * z)
 
 
 class Cauchy(LocationScale):
@@ -72,11 +71,12 @@ class Cauchy(LocationScale):
     def __init__(self, loc, scale, validate_args=False, allow_nan_stats=True, name="Cauchy"):
         super().__init__(loc, scale, dict(locals()), validate_args, allow_nan_stats, name)
 
-    def _z_quantile(self, p):
-        return math_ops.tan(math.pi * (p - 0.5))
+    def _quantile(self, p):
+        return self.loc + self.scale * math_ops.tan(math.pi * (p - 0.5))
 
     def _log_prob(self, x):
-        return -math_ops.log1p(math_ops.square(self._z(x))) - math.log(math.pi) - math_ops.log(self.scale)
+        unnormalized = -math_ops.log1p(math_ops.square(self._z(x)))
+        return unnormalized - (math.log(math.pi) + math_ops.log(self.scale))
 
     def _cdf(self, x):
         return math_ops.atan(self._z(x)) / math.pi + 0.5
@@ -85,10 +85,10 @@ class Cauchy(LocationScale):
         return math_ops.log1p(2 / math.pi * math_ops.atan(self._z(x))) - math.log(2)
 
     def _entropy(self):
-        return math.log(4 * math.pi) + math_ops.log(self._broadcast(self.scale))
+        return (math.log(4 * math.pi) + math_ops.log(self.scale)) * array_ops.ones_like(self.loc)
 
     def _mode(self):
-        return self._broadcast(self.loc)
+        return self.loc * array_ops.ones_like(self.scale)
 
     def _undefined(self, what):
         if not self.allow_nan_stats:

@@ -3,6 +3,7 @@
 from braid.tensorflow.python.framework import constant_op
 from braid.tensorflow.python.framework import dtypes
 from braid.tensorflow.python.framework import ops
+from braid.tensorflow.python.ops import array_ops
 from braid.tensorflow.python.ops import math_ops
 from braid.tensorflow.python.ops.distributions import gamma
 from braid.tensorflow.python.ops.distributions import util
@@ -17,7 +18,8 @@ class Chi2(gamma.Gamma):
     def __init__(self, df, validate_args=False, allow_nan_stats=True, name="Chi2"):
         parameters = dict(locals())
         with ops.name_scope(name, values=[df]) as name:
-            self._df = util.positive_parameter(df, "df", validate_args)
+            with util.positive(validate_args, df):
+                self._df = array_ops.identity(df, name="df")
             super().__init__(
                 concentration=0.5 * self._df,
                 rate=constant_op.constant(0.5, dtype=self._df.dtype),
@@ -25,7 +27,7 @@ class Chi2(gamma.Gamma):
                 allow_nan_stats=allow_nan_stats,
                 name=name,
             )
-        self._parameters = {k: v for k, v in parameters.items() if k not in ("self", "__class__")}
+        self._set_parameters(parameters)
 
     @classmethod
     def _param_shapes(cls, sample_shape):
@@ -48,4 +50,4 @@ class Chi2WithAbsDf(Chi2):
                 allow_nan_stats=allow_nan_stats,
                 name=name,
             )
-        self._parameters = {k: v for k, v in parameters.items() if k not in ("self", "__class__")}
+        self._set_parameters(parameters)

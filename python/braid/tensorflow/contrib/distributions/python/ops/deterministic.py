@@ -1,13 +1,14 @@
 """Distributions of a single value."""
 
+from braid.tensorflow.python.framework import dtypes
 from braid.tensorflow.python.framework import ops
 from braid.tensorflow.python.framework import tensor_shape
+from braid.tensorflow.python.framework import tensor_util
 from braid.tensorflow.python.ops import array_ops
 from braid.tensorflow.python.ops import check_ops
 from braid.tensorflow.python.ops import control_flow_ops
-from braid.tensorflow.python.ops import math_ops
 from braid.tensorflow.python.ops.distributions import distribution
-from braid.tensorflow.python.ops.distributions import util
+from braid.tensorflow.python.ops import math_ops
 
 
 __all__ = ["Deterministic", "VectorDeterministic"]
@@ -63,18 +64,18 @@ class _One(distribution.Distribution):
     def rtol(self):
         return self._rtol
 
-    def _batch_rank(self):
-        return util.prefer_static_rank(self.loc) - self._event_rank
-
     def _batch_shape_tensor(self):
-        return array_ops.shape(self.loc)[: self._batch_rank()]
+        shape = array_ops.shape(self.loc)
+        return shape[:-1] if self._event_rank else shape
 
     def _batch_shape(self):
         shape = self.loc.get_shape()
         return shape if shape.ndims is None else shape[: shape.ndims - self._event_rank]
 
     def _event_shape_tensor(self):
-        return array_ops.shape(self.loc)[self._batch_rank() :]
+        if self._event_rank:
+            return array_ops.shape(self.loc)[-1:]
+        return ops.convert_to_tensor([], dtype=dtypes.int32)
 
     def _event_shape(self):
         shape = self.loc.get_shape()
@@ -83,7 +84,13 @@ class _One(distribution.Distribution):
         return shape[shape.ndims - self._event_rank :]
 
     def _sample_n(self, n, seed=None):
-        return array_ops.broadcast_to(self.loc, array_ops.concat([[n], array_ops.shape(self.loc)], 0))
+        known, rank = tensor_util.constant_value(ops.convert_to_tensor(n)), self.loc.get_shape().ndims
+        if known is not None and rank is not None:
+            multiples = [known] + [1] * rank
+        else:
+            ones = array_ops.ones_like(array_ops.shape(self.loc))
+            multiples = array_ops.concat(([n], ones), axis=0)
+        return array_ops.tile(self.loc[array_ops.newaxis, ...], multiples=multiples)
 
     def _entropy(self):
         return array_ops.zeros(self.batch_shape_tensor(), dtype=self.dtype)
@@ -95,7 +102,7 @@ class _One(distribution.Distribution):
         return array_ops.zeros_like(self.loc)
 
     def _mode(self):
-        return self._mean()
+        return self.mean()
 
 
 class Deterministic(_One):

@@ -1,5 +1,7 @@
 """Scales, and other functions that several distributions use."""
 
+import functools
+
 from braid.tensorflow.python.framework import ops
 from braid.tensorflow.python.ops import array_ops
 from braid.tensorflow.python.ops import check_ops
@@ -102,6 +104,17 @@ def make_diag_scale(
             assert_proper_shapes=validate_args,
             **hints,
         )
+
+
+def get_broadcast_shape(*tensors):
+    """The shape of what is made of all tensors: a list where it is known, else a tensor."""
+    known = functools.reduce(array_ops.broadcast_static_shape, [tensor.shape for tensor in tensors])
+    if known.is_fully_defined():
+        return known.as_list()
+    shape = array_ops.shape(tensors[0])
+    for tensor in tensors[1:]:
+        shape = array_ops.broadcast_dynamic_shape(shape, array_ops.shape(tensor))
+    return shape
 
 
 def is_diagonal_scale(scale):

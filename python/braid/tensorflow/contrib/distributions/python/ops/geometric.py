@@ -27,9 +27,8 @@ class Geometric(distribution.ScalarDistribution):
             self._logits, self._probs = util.get_logits_and_probs(
                 logits, probs, validate_args=validate_args, name=name
             )
-            if validate_args:
-                check = check_ops.assert_positive(self._probs)
-                self._probs = control_flow_ops.with_dependencies([check], self._probs)
+            with util.positive(validate_args, self._probs):
+                self._probs = array_ops.identity(self._probs, name="probs")
         self._tensors = (self._probs,)
         super().__init__(
             dtype=self._probs.dtype,
@@ -56,7 +55,11 @@ class Geometric(distribution.ScalarDistribution):
     def _sample_n(self, n, seed=None):
         least = np.finfo(self.dtype.as_numpy_dtype).tiny
         uniform = random_ops.random_uniform(
-            self._shape_of_samples(n), minval=least, maxval=1.0, seed=seed, dtype=self.dtype
+            array_ops.concat([[n], array_ops.shape(self._probs)], 0),
+            minval=least,
+            maxval=1.0,
+            seed=seed,
+            dtype=self.dtype,
         )
         return math_ops.floor(math_ops.log(uniform) / math_ops.log1p(-self.probs))
 

@@ -23,7 +23,8 @@ class HalfNormal(distribution.ScalarDistribution):
     def __init__(self, scale, validate_args=False, allow_nan_stats=True, name="HalfNormal"):
         parameters = dict(locals())
         with ops.name_scope(name, values=[scale]) as name:
-            self._scale = util.positive_parameter(scale, "scale", validate_args)
+            with util.positive(validate_args, scale):
+                self._scale = array_ops.identity(scale, name="scale")
         self._tensors = (self._scale,)
         super().__init__(
             dtype=self._scale.dtype,
@@ -40,12 +41,13 @@ class HalfNormal(distribution.ScalarDistribution):
         return self._scale
 
     def _sample_n(self, n, seed=None):
-        normal = random_ops.random_normal(self._shape_of_samples(n), dtype=self.dtype, seed=seed)
+        shape = self._shape_of_samples(n)
+        normal = random_ops.random_normal(shape, mean=0.0, stddev=1.0, dtype=self.dtype, seed=seed)
         return math_ops.abs(normal * self.scale)
 
     def _prob(self, x):
-        factor = math.sqrt(2 / math.pi) / self.scale
-        density = factor * math_ops.exp(-0.5 * math_ops.square(x / self.scale))
+        factor = math.sqrt(2) / self.scale / math.sqrt(math.pi)
+        density = factor * math_ops.exp(-0.5 * (x / self.scale) ** 2)
         return density * math_ops.cast(x >= 0, self.dtype)
 
     def _cdf(self, x):
@@ -55,7 +57,7 @@ class HalfNormal(distribution.ScalarDistribution):
         return math.sqrt(2) * self.scale * special_math.erfinv(p)
 
     def _entropy(self):
-        return 0.5 * math_ops.log(math.pi * math_ops.square(self.scale) / 2) + 0.5
+        return 0.5 * math_ops.log(math.pi * self.scale**2.0 / 2.0) + 0.5
 
     def _mean(self):
         return self.scale * math.sqrt(2) / math.sqrt(math.pi)
@@ -64,4 +66,4 @@ class HalfNormal(distribution.ScalarDistribution):
         return array_ops.zeros(self.batch_shape_tensor(), self.dtype)
 
     def _variance(self):
-        return math_ops.square(self.scale) * (1 - 2 / math.pi)
+        return self.scale**2.0 * (1.0 - 2.0 / math.pi)

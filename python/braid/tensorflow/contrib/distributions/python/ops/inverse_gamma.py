@@ -2,6 +2,7 @@
 
 from braid.tensorflow.python.framework import constant_op
 from braid.tensorflow.python.framework import ops
+from braid.tensorflow.python.ops import array_ops
 from braid.tensorflow.python.ops import check_ops
 from braid.tensorflow.python.ops import control_flow_ops
 from braid.tensorflow.python.ops import math_ops
@@ -22,12 +23,14 @@ class InverseGamma(distribution.ScalarDistribution):
     def __init__(self, concentration, rate, validate_args=False, allow_nan_stats=True, name="InverseGamma"):
         parameters = dict(locals())
         with ops.name_scope(name, values=[concentration, rate]) as name:
-            self._concentration = util.positive_parameter(concentration, "concentration", validate_args)
-            self._rate = util.positive_parameter(rate, "rate", validate_args, dtype=self._concentration.dtype)
+            with util.positive(validate_args, concentration, rate):
+                self._concentration = array_ops.identity(concentration, name="concentration")
+                self._rate = array_ops.identity(rate, name="rate")
+            util.same_float_dtype(self._concentration, self._rate)
         self._tensors = (self._concentration, self._rate)
         super().__init__(
             dtype=self._concentration.dtype,
-            reparameterization_type=distribution.FULLY_REPARAMETERIZED,
+            reparameterization_type=distribution.NOT_REPARAMETERIZED,
             validate_args=validate_args,
             allow_nan_stats=allow_nan_stats,
             parameters=parameters,
@@ -44,6 +47,7 @@ class InverseGamma(distribution.ScalarDistribution):
         return self._rate
 
     def _checked(self, x):
+        check_ops.assert_same_float_dtype(tensors=[x], dtype=self.dtype)
         if not self.validate_args:
             return x
         return control_flow_ops.with_dependencies([check_ops.assert_positive(x)], x)
@@ -56,11 +60,12 @@ class InverseGamma(distribution.ScalarDistribution):
 
     def _log_prob(self, x):
         x = self._checked(x)
+        unnormalized = -(1.0 + self.concentration) * math_ops.log(x) - self.rate / x
         normalization = math_ops.lgamma(self.concentration) - self.concentration * math_ops.log(self.rate)
-        return -(1.0 + self.concentration) * math_ops.log(x) - self.rate / x - normalization
+        return unnormalized - normalization
 
     def _cdf(self, x):
-        return math_ops.igammac(self._broadcast(self.concentration), self.rate / self._checked(x))
+        return math_ops.igammac(self.concentration, self.rate / self._checked(x))
 
     def _entropy(self):
         return (
@@ -75,17 +80,17 @@ class InverseGamma(distribution.ScalarDistribution):
             check_ops.assert_less(
                 constant_op.constant(least, self.dtype),
                 self.concentration,
-                message=f"{what} undefined when any concentration <= {least}",
+                message=f"{what} undefined when any concentration <= {least:g}",
             )
         ]
-        return self._defined_or_nan(self._broadcast(self.concentration) > least, value, checks)
+        return self._defined_or_nan(lambda: self.concentration > least, value, checks)
 
     def _mean(self):
         return self._where_above(1.0, self.rate / (self.concentration - 1.0), "mean")
 
     def _variance(self):
-        over = self.concentration - 1.0
-        variance = math_ops.square(self.rate) / math_ops.square(over) / (self.concentration - 2.0)
+        over = math_ops.square(self.rate) / math_ops.squared_difference(self.concentration, 1.0)
+        variance = over / (self.concentration - 2.0)
         return self._where_above(2.0, variance, "variance")
 
     def _mode(self):
@@ -112,4 +117,4 @@ class InverseGammaWithSoftplusConcentrationRate(InverseGamma):
                 allow_nan_stats=allow_nan_stats,
                 name=name,
             )
-        self._parameters = {k: v for k, v in parameters.items() if k not in ("self", "__class__")}
+        self._set_parameters(parameters)

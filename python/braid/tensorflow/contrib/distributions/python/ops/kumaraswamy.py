@@ -1,13 +1,12 @@
 """Kumaraswamy's distribution."""
 
-import numpy as np
-
 from braid.tensorflow.contrib.distributions.python.ops import bijectors
-from braid.tensorflow.python.framework import constant_op
+from braid.tensorflow.contrib.distributions.python.ops import distribution_util
 from braid.tensorflow.python.framework import ops
 from braid.tensorflow.python.ops import array_ops
 from braid.tensorflow.python.ops import check_ops
 from braid.tensorflow.python.ops import math_ops
+from braid.tensorflow.python.ops import special_math_ops
 from braid.tensorflow.python.ops.distributions import distribution
 from braid.tensorflow.python.ops.distributions import transformed_distribution
 from braid.tensorflow.python.ops.distributions import uniform
@@ -31,12 +30,18 @@ class Kumaraswamy(transformed_distribution.TransformedDistribution):
         with ops.name_scope(name, values=[concentration1, concentration0]) as name:
             one = ops.convert_to_tensor(concentration1, name="concentration1")
             zero = ops.convert_to_tensor(concentration0, name="concentration0")
-            batch = array_ops.zeros_like(one * zero)
-            base = uniform.Uniform(
-                low=batch, high=batch + 1, validate_args=validate_args, allow_nan_stats=allow_nan_stats
-            )
-            mapping = bijectors.Kumaraswamy(one, zero, validate_args=validate_args)
-            super().__init__(distribution=base, bijector=mapping, name=name)
+        base = uniform.Uniform(
+            low=array_ops.zeros([], dtype=one.dtype),
+            high=array_ops.ones([], dtype=one.dtype),
+            validate_args=validate_args,
+            allow_nan_stats=allow_nan_stats,
+        )
+        super().__init__(
+            distribution=base,
+            bijector=bijectors.Kumaraswamy(one, zero, validate_args=validate_args),
+            batch_shape=distribution_util.get_broadcast_shape(one, zero),
+            name=name,
+        )
         self._reparameterization_type = distribution.FULLY_REPARAMETERIZED
 
     @property
@@ -48,16 +53,19 @@ class Kumaraswamy(transformed_distribution.TransformedDistribution):
         return self.bijector.concentration0
 
     def _moment(self, n):
-        a, b = self.concentration1, self.concentration0
-        ratio = 1 + n / a
-        return math_ops.exp(
-            math_ops.log(b) + math_ops.lgamma(ratio) + math_ops.lgamma(b) - math_ops.lgamma(ratio + b)
-        )
+        like = array_ops.ones_like(self.concentration1 + self.concentration0, dtype=self.dtype)
+        a = like * self.concentration1
+        like = array_ops.ones_like(self.concentration1 + self.concentration0, dtype=self.dtype)
+        b = like * self.concentration0
+        both = array_ops.stack([1 + n / a, b], -1)
+        return math_ops.exp(math_ops.log(b) + special_math_ops.lbeta(both))
 
     def _entropy(self):
         a, b = self.concentration1, self.concentration0
-        harmonic = math_ops.digamma(b + 1) + np.euler_gamma
-        return (1 - 1.0 / a) + (1 - 1.0 / b) * harmonic + math_ops.log(a) + math_ops.log(b)
+        of_a, of_b = 1 - 1.0 / a, 1 - 1.0 / b
+        one = array_ops.ones([], dtype=b.dtype)
+        harmonic = math_ops.digamma(b + one) - math_ops.digamma(one)
+        return of_a + of_b * harmonic + math_ops.log(a) + math_ops.log(b)
 
     def _mean(self):
         return self._moment(1)
@@ -68,10 +76,9 @@ class Kumaraswamy(transformed_distribution.TransformedDistribution):
     def _mode(self):
         a, b = self.concentration1, self.concentration0
         mode = ((a - 1) / (a * b - 1)) ** (1.0 / a)
-        one = constant_op.constant(1.0, self.dtype)
         message = "Mode undefined for concentration{} <= 1."
         checks = lambda: [
-            check_ops.assert_less(one, a, message=message.format(1)),
-            check_ops.assert_less(one, b, message=message.format(0)),
+            check_ops.assert_less(array_ops.ones([], x.dtype), x, message=message.format(i))
+            for x, i in ((a, 1), (b, 0))
         ]
-        return self._defined_or_nan(math_ops.logical_and(a > 1.0, b > 1.0), mode, checks)
+        return self._defined_or_nan(lambda: math_ops.logical_and(a > 1.0, b > 1.0), mode, checks)

@@ -36,7 +36,7 @@ class MultivariateNormalDiag(mvn_linear_operator.MultivariateNormalLinearOperato
                 dtype=dtype,
             )
         super().__init__(loc, scale, validate_args, allow_nan_stats, name)
-        self._parameters = {k: v for k, v in parameters.items() if k not in ("self", "__class__")}
+        self._set_parameters(parameters)
 
 
 class MultivariateNormalDiagWithSoftplusScale(MultivariateNormalDiag):
@@ -59,4 +59,4 @@ class MultivariateNormalDiagWithSoftplusScale(MultivariateNormalDiag):
                 allow_nan_stats=allow_nan_stats,
                 name=name,
             )
-        self._parameters = {k: v for k, v in parameters.items() if k not in ("self", "__class__")}
+        self._set_parameters(parameters)

@@ -52,4 +52,4 @@ class MultivariateNormalDiagPlusLowRank(mvn_linear_operator.MultivariateNormalLi
                     is_square=True,
                 )
         super().__init__(loc, scale, validate_args, allow_nan_stats, name)
-        self._parameters = {k: v for k, v in parameters.items() if k not in ("self", "__class__")}
+        self._set_parameters(parameters)

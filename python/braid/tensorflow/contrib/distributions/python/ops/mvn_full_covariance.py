@@ -34,4 +34,4 @@ class MultivariateNormalFullCovariance(mvn_tril.MultivariateNormalTriL):
                     matrix = control_flow_ops.with_dependencies([check], matrix)
                 tril = linalg_ops.cholesky(matrix)
             super().__init__(loc, tril, validate_args, allow_nan_stats, name)
-        self._parameters = {k: v for k, v in parameters.items() if k not in ("self", "__class__")}
+        self._set_parameters(parameters)

@@ -30,4 +30,4 @@ class MultivariateNormalTriL(mvn_linear_operator.MultivariateNormalLinearOperato
             else:
                 scale = distribution_util.make_tril_scale(scale_tril=scale_tril, validate_args=validate_args)
         super().__init__(loc, scale, validate_args, allow_nan_stats, name)
-        self._parameters = {k: v for k, v in parameters.items() if k not in ("self", "__class__")}
+        self._set_parameters(parameters)

@@ -29,9 +29,8 @@ class NegativeBinomial(distribution.ScalarDistribution):
             self._logits, self._probs = util.get_logits_and_probs(
                 logits, probs, validate_args=validate_args, name=name
             )
-            self._total_count = util.positive_parameter(
-                total_count, "total_count", validate_args, dtype=self._probs.dtype
-            )
+            with util.positive(validate_args, total_count):
+                self._total_count = array_ops.identity(total_count)
         self._tensors = (self._total_count, self._probs)
         super().__init__(
             dtype=self._probs.dtype,
@@ -59,28 +58,26 @@ class NegativeBinomial(distribution.ScalarDistribution):
         return util.embed_check_nonnegative_integer_form(x) if self.validate_args else x
 
     def _sample_n(self, n, seed=None):
-        alpha = self._broadcast(self.total_count)
         beta = math_ops.exp(-self.logits)
-        rate = random_ops.random_gamma([n], alpha=alpha, beta=beta, dtype=self.dtype, seed=seed)
+        rate = random_ops.random_gamma([n], self.total_count, beta, dtype=self.dtype, seed=seed)
         other = util.gen_new_seed(seed, "negative_binom")
         return random_ops.random_poisson(rate, shape=[], dtype=self.dtype, seed=other)
 
     def _log_prob(self, x):
-        x = self._checked(x)
-        ways = (
-            math_ops.lgamma(self.total_count + x)
-            - math_ops.lgamma(1.0 + x)
-            - math_ops.lgamma(self.total_count)
-        )
+        checked = self._checked(x)
         failures = self.total_count * math_ops.log_sigmoid(-self.logits)
-        return failures + x * math_ops.log_sigmoid(self.logits) + ways
+        unnormalized = failures + checked * math_ops.log_sigmoid(self.logits)
+        x = self._checked(x)
+        normalization = (
+            -math_ops.lgamma(self.total_count + x)
+            + math_ops.lgamma(1.0 + x)
+            + math_ops.lgamma(self.total_count)
+        )
+        return unnormalized - normalization
 
     def _cdf(self, x):
         x = self._checked(x)
-        like = array_ops.zeros_like(x + self.total_count + self.probs)
-        return math_ops.betainc(
-            self.total_count + like, 1.0 + x + like, math_ops.sigmoid(-self.logits) + like
-        )
+        return math_ops.betainc(self.total_count, 1.0 + x, math_ops.sigmoid(-self.logits))
 
     def _mean(self):
         return self.total_count * math_ops.exp(self.logits)
@@ -89,5 +86,6 @@ class NegativeBinomial(distribution.ScalarDistribution):
         return self._mean() / math_ops.sigmoid(-self.logits)
 
     def _mode(self):
-        more = math_ops.maximum(self.total_count - 1.0, array_ops.zeros_like(self.total_count))
+        total = self.total_count
+        more = array_ops.where_v2(1.0 < total, total - 1.0, array_ops.zeros_like(total))
         return math_ops.floor(more * math_ops.exp(self.logits))

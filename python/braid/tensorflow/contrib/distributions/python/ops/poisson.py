@@ -65,6 +65,9 @@ class Poisson(distribution.ScalarDistribution):
     def _cdf(self, x):
         return math_ops.igammac(1.0 + self._checked(x), self.rate)
 
+    def _log_cdf(self, x):
+        return math_ops.log(self.cdf(x))
+
     def _mean(self):
         return array_ops.identity(self.rate)
 

@@ -45,7 +45,7 @@ class RelaxedBernoulli(transformed_distribution.TransformedDistribution):
                 validate_args=validate_args,
                 name=name,
             )
-        self._parameters = {k: v for k, v in parameters.items() if k not in ("self", "__class__")}
+        self._set_parameters(parameters)
 
     @property
     def temperature(self):

@@ -1,0 +1,142 @@
+"""Distributions build TensorFlow's nodes: as many, with the same names. With a graph seed alone, which they
+multiply by the number of nodes, they draw TensorFlow's numbers."""
+
+import unittest
+
+import support
+import braid.tensorflow as tf
+import numpy as np
+
+METHODS = ("sample", "log_prob", "cdf", "entropy", "mean", "stddev", "mode", "covariance", "kl")
+
+
+def make(case):
+    return eval(case, {"d": tf.distributions, "c": tf.contrib.distributions, "tf": tf})
+
+
+def measure(case):
+    """(numbers of nodes after each method, numbers drawn); of a method that there is not, 0 nodes."""
+    counts, drawn = [], []
+    for method in METHODS:
+        with tf.Graph().as_default() as graph, tf.Session() as session:
+            tf.set_random_seed(11)
+            distribution = make(case)
+            try:
+                if method == "sample":
+                    samples = [distribution.sample(2), distribution.sample([2, 1], seed=5)]
+                    drawn = np.concatenate([np.ravel(s) for s in session.run(samples)])[-8:].tolist()
+                elif method in ("log_prob", "cdf"):
+                    getattr(distribution, method)(tf.cast(distribution.sample(), distribution.dtype))
+                elif method == "kl":
+                    tf.distributions.kl_divergence(distribution, make(case))
+                else:
+                    getattr(distribution, method)()
+                counts.append(len(graph.get_operations()))
+            except NotImplementedError:
+                counts.append(0)
+    return counts, drawn
+
+
+# (what makes the distribution, TensorFlow 1.15's numbers of nodes, numbers that it draws)
+ROWS = [
+    (
+        "d.Normal(0.0, [1.0, 2.0])",
+        [45, 33, 43, 11, 8, 8, 8, 0, 22],
+        [0.235377, 0.630842, 0.229878, -6.36465, 1.86445, -4.88567, 0.0275616, 3.48478],
+    ),
+    ("d.Bernoulli(probs=[0.3, 0.6])", [49, 39, 0, 14, 7, 11, 9, 0, 26], [0, 1, 0, 1, 1, 1, 1, 1]),
+    (
+        "d.Bernoulli(logits=tf.constant(0.4), validate_args=True)",
+        [45, 60, 0, 10, 3, 7, 5, 0, 18],
+        [0, 1, 1, 1],
+    ),
+    ("d.Categorical(probs=[0.2, 0.3, 0.5])", [49, 46, 45, 11, 0, 0, 8, 0, 19], [2, 2, 0, 2]),
+    (
+        "d.Categorical(logits=tf.placeholder_with_default([[1.0, 2.0], [3.0, 4.0]], None), dtype=tf.float32)",
+        [62, 91, 74, 22, 0, 0, 19, 0, 41],
+        [1, 1, 1, 0, 0, 1, 1, 1],
+    ),
+    (
+        "d.Uniform([1.0, 2.0], 3.0)",
+        [49, 43, 41, 6, 7, 7, 0, 0, 0],
+        [2.85095, 2.10203, 1.01232, 2.48852, 1.0178, 2.39624, 1.43815, 2.00252],
+    ),
+    (
+        "d.Gamma(2.0, [3.0, 4.0])",
+        [37, 30, 22, 13, 5, 6, 13, 0, 26],
+        [0.487806, 0.256731, 0.185439, 0.405186, 0.571885, 0.504962, 0.734272, 0.276839],
+    ),
+    (
+        "d.Exponential([2.0, 1.0], validate_args=True)",
+        [91, 100, 92, 55, 47, 48, 55, 0, 110],
+        [1.05024, 0.581586, 0.0784414, 1.55734, 2.3609, 0.925724, 0.75917, 5.98455],
+    ),
+    (
+        "d.Laplace(1.0, [2.0, 3.0])",
+        [57, 38, 43, 9, 6, 8, 6, 0, 0],
+        [4.80699, -3.76797, -7.79374, 0.930337, -7.05731, 0.30227, -0.650386, -14.8742],
+    ),
+    (
+        "d.Beta(2.0, [3.0, 4.0])",
+        [74, 53, 39, 23, 4, 12, 17, 0, 29],
+        [0.365449, 0.306137, 0.786272, 0.196482, 0.742416, 0.435052, 0.585665, 0.161912],
+    ),
+    (
+        "d.Dirichlet([1.0, 2.0, 3.0])",
+        [44, 36, 0, 27, 8, 19, 25, 42, 31],
+        [0.299853, 0.599678, 0.253494, 0.366577, 0.379929, 0.123139, 0.699611, 0.17725],
+    ),
+    (
+        "d.StudentT(3.0, [0.0, 1.0], 2.0)",
+        [81, 73, 61, 51, 18, 38, 7, 0, 0],
+        [-0.67516, -0.274108, 0.618188, -0.858936, 7.45779, -5.75796, 0.0580032, 3.47004],
+    ),
+    ("d.Multinomial(4.0, probs=[0.2, 0.8])", [263, 150, 0, 0, 9, 19, 0, 37, 0], [3, 1, 1, 3, 1, 3, 1, 3]),
+    ("d.DirichletMultinomial(4.0, [1.0, 2.0])", [83, 69, 0, 0, 10, 26, 0, 54, 0], [0, 4, 1, 3, 2, 2, 1, 3]),
+    (
+        "c.HalfNormal([1.0, 2.0])",
+        [43, 38, 27, 13, 6, 7, 5, 0, 0],
+        [0.714132, 0.869807, 0.361574, 2.00548, 1.86445, 4.88567, 0.0275616, 3.48478],
+    ),
+    (
+        "c.Logistic(1.0, [2.0, 3.0])",
+        [57, 40, 33, 11, 8, 12, 8, 0, 0],
+        [6.03839, -5.52455, -9.16769, 0.862255, -8.42573, -0.263415, -1.54213, -16.9461],
+    ),
+    (
+        "c.Cauchy(1.0, [2.0, 3.0])",
+        [57, 39, 37, 11, 7, 7, 8, 0, 0],
+        [9.3859, -8.03638, -102.37, 0.891787, -70.5191, -0.014044, -1.43194, -378.335],
+    ),
+    (
+        "c.InverseGamma([3.0, 1.5], 2.0)",
+        [41, 34, 24, 13, 13, 18, 7, 0, 0],
+        [0.830823, 3.08839, 1.72323, 1.77256, 0.733001, 1.36434, 0.600322, 2.81399],
+    ),
+    (
+        "c.Chi2([1.0, 2.0])",
+        [40, 33, 25, 16, 8, 9, 16, 0, 32],
+        [0.857892, 2.08613, 0.0153499, 1.90424, 1.15278, 0.0366329, 0.165813, 0.87439],
+    ),
+    ("c.Geometric(probs=[0.3, 0.6])", [56, 49, 47, 10, 9, 11, 10, 0, 0], [2, 1, 5, 1, 13, 1, 4, 6]),
+    (
+        "c.NegativeBinomial(3.0, probs=[0.3, 0.6])",
+        [49, 48, 33, 0, 10, 14, 17, 0, 0],
+        [3, 6, 0, 6, 2, 5, 2, 5],
+    ),
+    ("c.Poisson([1.0, 4.0])", [26, 20, 17, 0, 4, 5, 4, 0, 0], [2, 4, 2, 6, 1, 0, 0, 4]),
+    ("c.Deterministic([1.0, 2.0])", [36, 24, 22, 6, 4, 5, 4, 0, 0], [1, 2, 1, 2, 1, 2, 1, 2]),
+]
+
+
+class DistributionsNodesTest(unittest.TestCase):
+    def test_nodes_and_numbers_drawn_are_tensorflows(self):
+        for case, counts, drawn in ROWS:
+            with self.subTest(case):
+                got, numbers = measure(case)
+                self.assertEqual(dict(zip(METHODS, got)), dict(zip(METHODS, counts)))
+                np.testing.assert_allclose(numbers, drawn, rtol=3e-5, atol=1e-5)
+
+
+if __name__ == "__main__":
+    unittest.main()
