@@ -497,9 +497,9 @@ def transpose(a, perm=None, name="transpose", conjugate=False):
             permute = gen_array_ops.transpose
         if perm is None:
             count = a.get_shape().ndims
-            if count is None:
+            if not count:  # so is a scalar's, as in 1.15
                 count = gen_array_ops.rank(a)
-                perm = (count - 1) - gen_math_ops._range(0, count, 1)  # the nodes of 1.15
+                perm = (count - 1) - gen_math_ops._range(0, count, 1)
             else:
                 perm = np.arange(count - 1, -1, -1, dtype=np.int32)
         return permute(a, perm, name=name)
@@ -540,26 +540,64 @@ def repeat_with_axis(data, repeats, axis, name=None):
         raise TypeError(f"axis must be an int; got {type(axis).__name__}")
     with ops.name_scope(name, "Repeat", [data, repeats]):
         data = ops.convert_to_tensor(data, name="data")
-        repeats = _cast(ops.convert_to_tensor(repeats, name="repeats"), dtypes.int32)
+        repeats = ops.convert_to_tensor(repeats, name="repeats")
+        repeats = gen_math_ops.cast(repeats, dtypes.int32)
         repeats.shape.with_rank_at_most(1)
-        if data.shape.ndims is None:  # a scalar is taken as a vector
+        data = _with_a_dimension(data)
+        sizes = shape(data)
+        ndims = data.shape.ndims
+        if ndims is None:
             if axis < 0:
                 raise ValueError("axis may only be negative if ndims is statically known.")
-            ones = gen_array_ops.fill([gen_math_ops.maximum(1 - rank(data), 0)], 1)
-            data = reshape(data, concat([shape(data), ones], 0))
+        elif not -ndims <= axis < ndims:
+            raise ValueError(f"axis={axis} out of bounds: expected {-ndims}<=axis<{ndims}")
         else:
-            data = expand_dims(data, 0) if data.shape.ndims == 0 else data
-            ndims = data.shape.ndims
-            if not -ndims <= axis < ndims:
-                raise ValueError(f"axis={axis} out of bounds: expected {-ndims}<=axis<{ndims}")
             axis %= ndims
-            if repeats.shape.ndims == 1 and repeats.shape.dims[0].value != 1:
+        if repeats.shape.ndims == 1 and ndims is not None:
+            if repeats.shape.dims[0].value == 1 and data.shape.dims[axis].value != 1:
+                repeats = reshape(repeats, [])  # one number for all, as numpy takes it
+            else:
                 data.shape.dims[axis].assert_is_compatible_with(repeats.shape.dims[0])
-        count = shape(data)[axis]
-        repeats = gen_array_ops.broadcast_to(repeats, expand_dims(count, 0))
-        ends = gen_math_ops.cumsum(repeats, 0)
-        places = gen_math_ops._range(0, gen_math_ops._sum(repeats, 0), 1)
-        return gather(data, searchsorted(ends, places, side="right"), axis=axis)
+        if repeats.shape.ndims == 0:
+            tiled = _tile_one_dimension(expand_dims(data, axis + 1), axis + 1, repeats)
+            return reshape(tiled, concat([sizes[:axis], [-1], sizes[axis + 1 :]], axis=0))
+        if repeats.shape.ndims != axis + 1:
+            own, own_count = shape(repeats), rank(repeats)
+            repeats = gen_array_ops.broadcast_to(
+                repeats, concat([sizes[: axis + 1 - own_count], own], axis=0)
+            )
+            repeats.set_shape([None] * (axis + 1))
+        if repeats.shape.ndims is None:
+            every = gen_math_ops._range(0, rank(repeats), 1)
+        else:
+            every = constant(np.arange(repeats.shape.ndims), dtype=dtypes.int32)
+        most = gen_math_ops.maximum(0, gen_math_ops._max(repeats, every))
+        mask = sequence_mask(repeats, most)
+        made = boolean_mask(_tile_one_dimension(expand_dims(data, axis + 1), axis + 1, most), mask)
+        if axis:
+            made = reshape(made, concat([sizes[:axis], [-1], sizes[axis + 1 :]], axis=0))
+        if ndims is not None:
+            known = data.shape
+            made.set_shape(known[:axis].concatenate([None]).concatenate(known[axis + 1 :]))
+        return made
+
+
+def _with_a_dimension(data):
+    """A scalar as a vector; other tensors as they are."""
+    if data.shape.ndims is not None:
+        return stack([data]) if data.shape.ndims == 0 else data
+    sizes, count = shape(data), rank(data)
+    return reshape(data, concat([[1], sizes], axis=0)[-count:])
+
+
+def _tile_one_dimension(data, axis, multiple):
+    if data.shape.ndims is not None:
+        multiples = [1] * data.shape.ndims
+        multiples[axis] = multiple
+    else:
+        once = ones(rank(data), dtypes.int32)
+        multiples = concat([once[:axis], [multiple], once[axis + 1 :]], axis=0)
+    return gen_array_ops.tile(data, multiples)
 
 
 @tf_export("stop_gradient")
@@ -954,17 +992,23 @@ def batch_gather(params, indices, name=None):
 
 def _batch_gather(params, indices, batch_dims):
     """gather along the dimension after the first `batch_dims` ones, in ops that have gradients."""
-    after = indices.shape.ndims - batch_dims
+    dtype = indices.dtype.base_dtype
+    asked = shape(indices)
     sizes = shape(params)
-    row = constant(0, indices.dtype)
-    stride = _cast(sizes[batch_dims], indices.dtype)
+    rows = indices
+    stride = ones((), dtype=dtype)
+    counts = gen_math_ops.cast(sizes, dtype)
     for i in reversed(range(batch_dims)):
-        count = _cast(sizes[i], indices.dtype)
-        steps = gen_math_ops._range(constant(0, indices.dtype), count, constant(1, indices.dtype)) * stride
-        row = row + reshape(steps, [1] * i + [-1] + [1] * (batch_dims - i - 1 + after))
-        stride = stride * count
-    flat = reshape(params, concat([[-1], sizes[batch_dims + 1 :]], 0))
-    made = gather(flat, indices + row)
+        count = counts[i]
+        stride *= counts[i + 1]
+        first, step = zeros((), dtype=dtype), ones((), dtype=dtype)
+        places = gen_math_ops._range(first, count, step) * stride
+        rows += reshape(places, stack([1] * i + [count] + [1] * (indices.shape.ndims - i - 1), axis=0))
+    rows = reshape(rows, [-1])
+    inner = sizes[batch_dims + 1 :]
+    count = gen_math_ops.prod(sizes[: batch_dims + 1], [0], False)
+    made = gather(reshape(params, concat([[count], inner], axis=0)), rows)
+    made = reshape(made, concat([asked, inner], axis=0))
     batch = params.shape[:batch_dims].merge_with(indices.shape[:batch_dims])
     made.set_shape(batch.concatenate(indices.shape[batch_dims:]).concatenate(params.shape[batch_dims + 1 :]))
     return made
@@ -1080,8 +1124,9 @@ listdiff = setdiff1d
 def searchsorted(sorted_sequence, values, side="left", out_type=dtypes.int32, name=None):
     """Where each value goes into the sorted rows, before ("left") or after ("right") those equal to it."""
     count = shape_internal(sorted_sequence)[-1]
+    wanted_count = shape_internal(values)[-1]
     rows = reshape(sorted_sequence, [-1, count])
-    wanted = reshape(values, [-1, shape_internal(values)[-1]])
+    wanted = reshape(values, [-1, wanted_count])
     if side == "right":
         found = gen_array_ops.upper_bound(rows, wanted, out_type, name)
     elif side == "left":

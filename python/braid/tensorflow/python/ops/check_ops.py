@@ -149,12 +149,11 @@ def _sign_assert(opname, words, compare, x, data, summarize, message, name):
     with ops.name_scope(name, opname, [x, data]):
         x = ops.convert_to_tensor(x, name="x")
         if data is None:
-            data = [
-                message or "",
-                "Condition x %s 0 did not hold element-wise:" % words,
-                "x (%s) = " % x.name,
-                x,
-            ]
+            condition = "Condition x %s 0 did not hold element-wise:" % words
+            tensor = "x (%s) = " % x.name
+            # 1.15's assert_non_positive says both in one string.
+            texts = [condition + tensor] if opname == "assert_non_positive" else [condition, tensor]
+            data = [message or ""] + texts + [x]
         zero = constant_op.constant(0, dtype=x.dtype)
         return compare(zero, x, data, summarize)
 
@@ -519,7 +518,16 @@ def assert_proper_iterable(values):
 def _diff_for_monotonic_comparison(x):
     """The differences of neighbours in the flat tensor."""
     x = array_ops.reshape(x, [-1])
-    return x[1:] - x[:-1]
+    if not is_numeric_tensor(x):
+        raise TypeError("Expected x to be numeric, instead found: %s" % x)
+    is_short = math_ops.less(array_ops.size(x), 2)
+    count = array_ops.shape(x) - 1
+
+    def differences():
+        after = array_ops.strided_slice(x, [1], [1] + count)
+        return after - array_ops.strided_slice(x, [0], count)
+
+    return control_flow_ops.cond(is_short, lambda: ops.convert_to_tensor([], dtype=x.dtype), differences)
 
 
 @tf_export(
@@ -529,7 +537,7 @@ def _diff_for_monotonic_comparison(x):
 def is_non_decreasing(x, name=None):
     """Whether no element of the flat tensor is less than the one before."""
     with ops.name_scope(name, "is_non_decreasing", [x]):
-        diff = _diff_for_monotonic_comparison(ops.convert_to_tensor(x, name="x"))
+        diff = _diff_for_monotonic_comparison(x)
         zero = ops.convert_to_tensor(0, dtype=diff.dtype)
         return math_ops.reduce_all(math_ops.less_equal(zero, diff))
 
@@ -541,6 +549,6 @@ def is_non_decreasing(x, name=None):
 def is_strictly_increasing(x, name=None):
     """Whether each element of the flat tensor is greater than the one before."""
     with ops.name_scope(name, "is_strictly_increasing", [x]):
-        diff = _diff_for_monotonic_comparison(ops.convert_to_tensor(x, name="x"))
+        diff = _diff_for_monotonic_comparison(x)
         zero = ops.convert_to_tensor(0, dtype=diff.dtype)
         return math_ops.reduce_all(math_ops.less(zero, diff))

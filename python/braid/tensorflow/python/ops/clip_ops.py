@@ -110,7 +110,7 @@ def clip_by_average_norm(t, clip_norm, name=None):
         count = math_ops.cast(array_ops.size(t), dtypes.float32)
         squares = math_ops.reduce_sum(t * t, math_ops.range(array_ops.rank(t)))
         inverse = math_ops.rsqrt(squares)
-        one = constant_op.constant(1.0)
-        return array_ops.identity(
-            t * clip_norm * math_ops.minimum(inverse * count, one / clip_norm), name=name
-        )
+        scaled = t * clip_norm
+        most = inverse * count
+        factor = math_ops.minimum(most, constant_op.constant(1.0) / clip_norm)
+        return array_ops.identity(scaled * factor, name=name)

@@ -235,27 +235,36 @@ def ctc_beam_search_decoder_v2(inputs, sequence_length, beam_width=100, top_path
     return ctc_beam_search_decoder(inputs, sequence_length, beam_width, top_paths, merge_repeated=False)
 
 
+def _size(tensor, axis):
+    """A dimension, a number where the program knows it."""
+    known = tensor.get_shape().dims[axis].value
+    return array_ops.shape(tensor)[axis] if known is None or known == 0 else known
+
+
 @tf_export("nn.collapse_repeated")
 def collapse_repeated(labels, seq_length, name=None):
     """(labels without those that are the same as the one before, [batch, length]; how many are left)."""
     with ops.name_scope(name, "collapse_repeated_labels", [labels, seq_length]):
         labels = ops.convert_to_tensor(labels, name="labels")
         seq_length = ops.convert_to_tensor(seq_length, name="seq_length")
-        width = array_ops.shape(labels)[1]
-        is_there = array_ops.sequence_mask(seq_length, width)
-        is_kept = math_ops.logical_and(
-            is_there, math_ops.logical_not(_is_repeated(labels, math_ops.cast(seq_length, dtypes.int32)))
-        )
-        lengths = math_ops.reduce_sum(math_ops.cast(is_kept, seq_length.dtype), 1)
-        is_filled = array_ops.sequence_mask(
-            lengths, math_ops.cast(math_ops.reduce_max(lengths), dtypes.int32)
-        )
+        first = array_ops.ones_like(labels[:, :1], dtypes.bool)
+        is_kept = array_ops.concat([first, math_ops.not_equal(labels[:, 1:], labels[:, :-1])], axis=1)
+        is_there = array_ops.sequence_mask(seq_length, maxlen=_size(labels, 1))
+        is_kept = math_ops.logical_and(is_kept, is_there)
+        lengths = math_ops.reduce_sum(math_ops.cast(is_kept, dtypes.int32), axis=1)
+        width = math_ops.reduce_max(lengths)
+        is_filled = array_ops.sequence_mask(lengths, maxlen=width)
+        flat = array_ops.reshape(labels, [-1])
+        is_kept = array_ops.reshape(is_kept, [-1])
+        is_filled = array_ops.reshape(is_filled, [-1])
+        places = math_ops.range(_size(is_filled, 0))
         made = array_ops.scatter_nd(
-            array_ops.where(is_filled),
-            array_ops.boolean_mask(labels, is_kept),
-            array_ops.shape(is_filled, out_type=dtypes.int64),
+            array_ops.expand_dims(array_ops.boolean_mask(places, is_filled), axis=1),
+            array_ops.boolean_mask(flat, is_kept),
+            array_ops.shape(is_filled),
         )
-        return made, lengths
+        made = array_ops.reshape(made, [_size(labels, 0), width])
+        return made, math_ops.cast(lengths, seq_length.dtype)
 
 
 def dense_labels_to_sparse(dense, length):
@@ -281,7 +290,7 @@ def ctc_unique_labels(labels, name=None):
 
         def unique(row):
             values, places = array_ops.unique(row)
-            missing = array_ops.size(places) - array_ops.size(values)
+            missing = _size(places, 0) - _size(values, 0)
             return [math_ops.cast(array_ops.pad(values, [[0, missing]]), dtypes.int64), places]
 
         return map_fn.map_fn(unique, labels, dtype=[dtypes.int64, dtypes.int32])

@@ -1153,13 +1153,14 @@ def image_gradients(image):
         raise ValueError(
             "image_gradients expects a 4D tensor [batch_size, h, w, d], not %s." % image.get_shape()
         )
-    batch, height, width, depth = array_ops.unstack(array_ops.shape(image))
+    sizes = array_ops.shape(image)
+    batch, height, width, depth = array_ops.unstack(sizes)
     dy = image[:, 1:, :, :] - image[:, :-1, :, :]
     dx = image[:, :, 1:, :] - image[:, :, :-1, :]
     zeros = array_ops.zeros(array_ops.stack([batch, 1, width, depth]), image.dtype)
-    dy = array_ops.reshape(array_ops.concat([dy, zeros], 1), array_ops.shape(image))
+    dy = array_ops.reshape(array_ops.concat([dy, zeros], 1), sizes)
     zeros = array_ops.zeros(array_ops.stack([batch, height, 1, depth]), image.dtype)
-    dx = array_ops.reshape(array_ops.concat([dx, zeros], 2), array_ops.shape(image))
+    dx = array_ops.reshape(array_ops.concat([dx, zeros], 2), sizes)
     return dy, dx
 
 

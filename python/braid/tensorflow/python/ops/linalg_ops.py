@@ -7,6 +7,7 @@ from braid.tensorflow.python.framework import ops
 from braid.tensorflow.python.framework import tensor_shape
 from braid.tensorflow.python.framework import tensor_util
 from braid.tensorflow.python.ops import array_ops
+from braid.tensorflow.python.ops import control_flow_ops
 from braid.tensorflow.python.ops import gen_linalg_ops
 from braid.tensorflow.python.ops import math_ops
 from braid.tensorflow.python.util import deprecation
@@ -86,9 +87,47 @@ def matrix_solve_ls(matrix, rhs, l2_regularizer=0.0, fast=True, name=None):
     decomposition, which matrices of less than full rank need. l2_regularizer: times the squared norm of x
     (fast only).
     """
+    matrix = ops.convert_to_tensor(matrix, name="matrix")
+    is_regularized = isinstance(l2_regularizer, ops.Tensor) or l2_regularizer != 0
+    if fast and not (is_regularized and matrix.dtype.is_complex) and not _is_large_batch(matrix):
+        with ops.name_scope(name, "matrix_solve_ls", [matrix, rhs, l2_regularizer]):
+            sizes = matrix.get_shape()[-2:]
+            if sizes.is_fully_defined():
+                is_tall = sizes.dims[0].value >= sizes.dims[1].value
+                return _normal_equations(matrix, rhs, l2_regularizer, is_regularized, is_tall)
+            sizes = array_ops.shape(matrix)[-2:]
+            return control_flow_ops.cond(
+                sizes[-2] >= sizes[-1],
+                lambda: _normal_equations(matrix, rhs, l2_regularizer, is_regularized, True),
+                lambda: _normal_equations(matrix, rhs, l2_regularizer, is_regularized, False),
+            )
     if isinstance(l2_regularizer, ops.Tensor):
         l2_regularizer = math_ops.cast(l2_regularizer, dtypes.float64)
     return gen_linalg_ops.matrix_solve_ls(matrix, rhs, l2_regularizer, fast=fast, name=name)
+
+
+def _is_large_batch(matrix):
+    """Whether 1.15 solves by its one op, as the matrices are more than a cache holds, and many."""
+    shape = matrix.get_shape()
+    if not shape.is_fully_defined() or shape.num_elements() * matrix.dtype.size <= 256000:
+        return False
+    return shape[:-2].num_elements() > min(shape[-2:].as_list())
+
+
+def _normal_equations(matrix, rhs, l2_regularizer, is_regularized, is_tall):
+    """x of (AᴴA + l2) x = Aᴴ rhs where A is tall, otherwise Aᴴ y of (AAᴴ + l2) y = rhs."""
+    gramian = math_ops.matmul(matrix, matrix, adjoint_a=is_tall, adjoint_b=not is_tall)
+    if is_regularized:
+        sizes = array_ops.shape(matrix)
+        batch = sizes[:-2]
+        identity = eye(sizes[-1 if is_tall else -2], batch_shape=batch, dtype=matrix.dtype)
+        known = matrix.shape.dims[-1 if is_tall else -2]
+        identity.set_shape(matrix.shape[:-2].concatenate([known, known]))
+        gramian += l2_regularizer * identity
+    chol = gen_linalg_ops.cholesky(gramian)
+    if is_tall:
+        return cholesky_solve(chol, math_ops.matmul(matrix, rhs, adjoint_a=True))
+    return math_ops.matmul(matrix, cholesky_solve(chol, rhs), adjoint_a=True)
 
 
 # ---- Decompositions ----

@@ -879,6 +879,7 @@ def reduce_any_v1(input_tensor, axis=None, keepdims=None, name=None, reduction_i
 
 
 def reduce_logsumexp(input_tensor, axis=None, keepdims=False, name=None):
+    input_tensor = ops.convert_to_tensor(input_tensor)
     with ops.name_scope(name, "ReduceLogSumExp", [input_tensor]):
         raw = reduce_max(input_tensor, axis=axis, keepdims=True)
         finite = gen_math_ops.select(gen_math_ops.is_finite(raw), raw, array_ops.zeros_like(raw))
@@ -909,7 +910,6 @@ def reduce_euclidean_norm(input_tensor, axis=None, keepdims=False, name=None):
 def reduce_variance(input_tensor, axis=None, keepdims=False, name=None):
     """The mean square of the distances from the mean along the dimensions of `axis`."""
     with ops.name_scope(name or "reduce_variance"):
-        input_tensor = ops.convert_to_tensor(input_tensor)
         means = reduce_mean(input_tensor, axis=axis, keepdims=True)
         if means.dtype.is_integer:
             raise TypeError("Input must be either real or complex")
@@ -930,7 +930,7 @@ def reduce_std(input_tensor, axis=None, keepdims=False, name=None):
 
 def count_nonzero_v2(input, axis=None, keepdims=None, dtype=dtypes.int64, name=None):
     with ops.name_scope(name, "count_nonzero", [input]):
-        input = ops.convert_to_tensor(input, name="input_tensor")
+        input = ops.convert_to_tensor(input, name="input")
         zero = array_ops.zeros([], dtype=input.dtype)
         is_other = cast(gen_math_ops.not_equal(input, zero), dtypes.int64)
         return cast(reduce_sum(is_other, axis=axis, keepdims=bool(keepdims)), dtype=dtype)
@@ -1015,9 +1015,13 @@ def bincount_v1(arr, weights=None, minlength=None, maxlength=None, dtype=dtypes.
 
 def _unsorted_segment_N(data, segment_ids, num_segments):
     """How many rows each segment has, at least 1, in a shape that divides the segments' sums."""
-    num_segments = ops.convert_to_tensor(num_segments)
     ones = array_ops.ones(array_ops.shape_internal(segment_ids), dtype=data.dtype)
     counts = gen_math_ops.unsorted_segment_sum(ones, segment_ids, num_segments)
+    ranks = data.shape.ndims, segment_ids.shape.ndims
+    if None not in ranks:
+        counts = array_ops.reshape(counts, [num_segments] + [1] * (ranks[0] - ranks[1]))
+        return gen_math_ops.maximum(counts, 1)
+    num_segments = ops.convert_to_tensor(num_segments)
     inner = array_ops.rank(data) - array_ops.rank(segment_ids)
     sizes = array_ops.concat(
         [num_segments[array_ops.newaxis], array_ops.ones([inner], dtype=num_segments.dtype)], axis=0

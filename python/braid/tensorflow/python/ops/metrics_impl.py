@@ -550,7 +550,9 @@ def _confusion_matrix_at_thresholds(labels, predictions, thresholds, weights=Non
     is_positive = math_ops.greater(
         array_ops.tile(array_ops.transpose(predictions_2d), [number, 1]), tiled_thresholds
     )
+    is_negative = math_ops.logical_not(is_positive) if {"fn", "tn"} & set(includes) else None
     is_label = array_ops.tile(labels_2d, [number, 1])
+    is_no_label = math_ops.logical_not(is_label) if {"fp", "tn"} & set(includes) else None
     tiled_weights = None
     if weights is not None:
         weights = weights_broadcast_ops.broadcast_weights(math_ops.cast(weights, dtypes.float32), predictions)
@@ -558,26 +560,17 @@ def _confusion_matrix_at_thresholds(labels, predictions, thresholds, weights=Non
         thresholds_shape = is_positive.get_shape()
         thresholds_shape.assert_is_compatible_with(tiled_weights.get_shape())
     chosen = {
-        "tp": ("true_positives", lambda: math_ops.logical_and(is_label, is_positive)),
-        "fn": (
-            "false_negatives",
-            lambda: math_ops.logical_and(is_label, math_ops.logical_not(is_positive)),
-        ),
-        "tn": (
-            "true_negatives",
-            lambda: math_ops.logical_and(math_ops.logical_not(is_label), math_ops.logical_not(is_positive)),
-        ),
-        "fp": (
-            "false_positives",
-            lambda: math_ops.logical_and(math_ops.logical_not(is_label), is_positive),
-        ),
+        "tp": ("true_positives", is_label, is_positive),
+        "fn": ("false_negatives", is_label, is_negative),
+        "tn": ("true_negatives", is_no_label, is_negative),
+        "fp": ("false_positives", is_no_label, is_positive),
     }
     values, update_ops = {}, {}
     for key in all_includes:
         if key in includes:
-            name, condition = chosen[key]
+            name, label, prediction = chosen[key]
             variable = metric_variable([number], dtypes.float32, name=name)
-            matched = math_ops.cast(condition(), dtypes.float32)
+            matched = math_ops.cast(math_ops.logical_and(label, prediction), dtypes.float32)
             if tiled_weights is not None:
                 matched *= tiled_weights
             update_ops[key] = state_ops.assign_add(variable, math_ops.reduce_sum(matched, 1))
@@ -811,8 +804,7 @@ def _at_nearest(labels, predictions, weights, num_thresholds, collections, name,
         )
 
         def compute(parts, name):
-            index = math_ops.cast(math_ops.argmin(given(parts), 0), dtypes.int32)
-            return wanted(parts, index, name)
+            return wanted(parts, math_ops.cast(given(parts), dtypes.int32), name)
 
         return _collect(compute(values, "value"), compute(updates, "update_op"), *collections)
 
@@ -839,11 +831,11 @@ def specificity_at_sensitivity(
         # Of several thresholds that are as near, the last, which has the highest specificity.
         minimum = math_ops.reduce_min(math_ops.abs(sensitivities - sensitivity))
         is_nearest = math_ops.equal(math_ops.abs(sensitivities - sensitivity), minimum)
-        return -math_ops.cumsum(math_ops.cast(is_nearest, dtypes.float32))
+        return math_ops.argmax(math_ops.cumsum(math_ops.cast(is_nearest, dtypes.int64)), 0)
 
     def wanted(parts, index, name):
-        tn, fp = parts["tn"][index], parts["fp"][index]
-        return math_ops.div(tn, tn + fp + _EPSILON, name)
+        tn, fp = parts["tn"], parts["fp"]
+        return math_ops.div(tn[index], tn[index] + fp[index] + _EPSILON, name)
 
     collections = metrics_collections, updates_collections
     return _at_nearest(
@@ -878,11 +870,11 @@ def sensitivity_at_specificity(
 
     def given(parts):
         specificities = math_ops.div(parts["tn"], parts["tn"] + parts["fp"] + _EPSILON)
-        return math_ops.abs(specificities - specificity)
+        return math_ops.argmin(math_ops.abs(specificities - specificity), 0)
 
     def wanted(parts, index, name):
-        tp, fn = parts["tp"][index], parts["fn"][index]
-        return math_ops.div(tp, tp + fn + _EPSILON, name)
+        tp, fn = parts["tp"], parts["fn"]
+        return math_ops.div(tp[index], tp[index] + fn[index] + _EPSILON, name)
 
     collections = metrics_collections, updates_collections
     return _at_nearest(

@@ -8,8 +8,8 @@ from braid.tensorflow.python.framework import constant_op
 from braid.tensorflow.python.framework import dtypes
 from braid.tensorflow.python.framework import ops
 from braid.tensorflow.python.ops import array_ops
-from braid.tensorflow.python.ops import control_flow_ops
 from braid.tensorflow.python.ops import candidate_sampling_ops
+from braid.tensorflow.python.ops import control_flow_ops
 from braid.tensorflow.python.ops import embedding_ops
 from braid.tensorflow.python.ops import gen_nn_ops
 from braid.tensorflow.python.ops import gen_sparse_ops
@@ -353,11 +353,12 @@ def weighted_moments(x, axes, frequency_weights, name=None, keep_dims=None, keep
         total = math_ops.reduce_sum(weights * x, axes, name="weighted_input_sum", keepdims=True)
         broadcast = weights + array_ops.zeros_like(x)
         weight = math_ops.reduce_sum(broadcast, axes, name="sum_of_weights", keepdims=True)
-        mean = math_ops.div_no_nan(total, weight)
+        inverse = math_ops.reciprocal(weight, name="inv_weight_sum")
+        mean = math_ops.multiply(total, inverse)
         distances = math_ops.reduce_sum(
             weights * math_ops.squared_difference(x, mean), axes, name="weighted_distsq", keepdims=True
         )
-        variance = math_ops.div_no_nan(distances, weight)
+        variance = math_ops.multiply(distances, inverse)
         if not keep:
             mean = array_ops.squeeze(mean, axis=axes)
             variance = array_ops.squeeze(variance, axis=axes)
@@ -691,7 +692,8 @@ def compute_average_loss(per_example_loss, sample_weight=None, global_batch_size
         loss, _, weights = util.squeeze_or_expand_dimensions(loss, None, weights)
         loss = math_ops.cast(math_ops.cast(loss, dtypes.float32) * weights, dtype)
     if global_batch_size is None:
-        global_batch_size = array_ops.shape(loss)[0] * _replicas()
+        global_batch_size = math_ops.cast(array_ops.shape(loss)[0] * _replicas(), dtype)
+        return math_ops.reduce_sum(loss) / global_batch_size
     return math_ops.reduce_sum(loss) / math_ops.cast(global_batch_size, dtype)
 
 

@@ -6,6 +6,7 @@ from braid.tensorflow.python.framework import constant_op
 from braid.tensorflow.python.framework import ops
 from braid.tensorflow.python.framework import tensor_util
 from braid.tensorflow.python.ops import array_ops
+from braid.tensorflow.python.ops import gen_bitwise_ops
 from braid.tensorflow.python.ops import math_ops
 from braid.tensorflow.python.ops import nn_ops
 from braid.tensorflow.python.util.tf_export import tf_export
@@ -34,39 +35,40 @@ def _sort(values, axis, direction, which):
     if axis is None or axis.ndim:
         raise ValueError("axis must be a constant scalar")
     values = ops.convert_to_tensor(values, name="values")
-    order = _order(values, int(axis))
-    if order is not None:
-        values = array_ops.transpose(values, order)
     lowest_first = direction == "ASCENDING"
     if lowest_first:
         values = _reversed(values)
-    count = array_ops.shape(values)[-1]
-    made = nn_ops.top_k(values, count)[which]
-    if lowest_first and which == 0:
-        made = _reversed(made)
-    return made if order is None else array_ops.transpose(made, order)
-
-
-def _order(values, axis):
-    """The order of dimensions in which the sorted one and the last are swapped; None: that is the last."""
+    axis = int(axis)
     rank = values.get_shape().ndims
-    if axis == -1:
-        return None
-    if rank is None:
-        places = math_ops.range(array_ops.rank(values))
-        axis = places[axis]  # an error in the step where there is no such dimension
-        last = places[-1]
-        swapped = array_ops.where_v2(math_ops.equal(places, axis), last, places)
-        return array_ops.where_v2(math_ops.equal(places, last), axis, swapped)
-    if not -rank <= axis < rank:
+    if rank is not None and not -rank <= axis < rank:
         raise ValueError("axis %d out of bounds for a tensor of rank %d" % (axis, rank))
-    order = np.arange(rank, dtype=np.int32)
-    order[[axis, -1]] = order[[-1, axis]]
-    return None if axis in (-1, rank - 1) else constant_op.constant(order, name="transposition")
+    count = array_ops.shape(values)[axis]
+    order = _order(values, axis, array_ops.rank(values))
+    if order is not None:
+        values = array_ops.transpose(values, order)
+    made = nn_ops.top_k(values, count)[which]
+    if order is not None:
+        made = array_ops.transpose(made, order)
+    return _reversed(made) if lowest_first and which == 0 else made
+
+
+def _order(values, axis, rank):
+    """The order of dimensions in which the sorted one and the last are swapped; None: that is the last."""
+    known = values.get_shape().ndims
+    if axis == -1 or axis + 1 == known:
+        return None
+    if known is not None:
+        order = np.arange(known, dtype=np.int32)
+        order[[axis, -1]] = order[[-1, axis]]
+        return constant_op.constant(order, dtype=np.int64, name="transposition")
+    if axis < 0:
+        axis += rank
+    last = rank - 1
+    return array_ops.concat([math_ops.range(axis), [last], math_ops.range(axis + 1, last), [axis]], axis=0)
 
 
 def _reversed(values):
     """Numbers in the opposite order: a lower one for a greater one."""
-    if values.dtype.is_unsigned:
-        return values.dtype.max - values
-    return -1 - values if values.dtype.is_integer else math_ops.negative(values)
+    if values.dtype.is_integer:  # the least integer has no negative
+        return gen_bitwise_ops.invert(values, name="Neg")
+    return math_ops.negative(values)

@@ -56,7 +56,8 @@ def from_dense(tensor, name=None):
     """The SparseTensor of the elements that are not zero."""
     with ops.name_scope(name, "dense_to_sparse"):
         tensor = ops.convert_to_tensor(tensor)
-        places = array_ops.where(math_ops.not_equal(tensor, array_ops.zeros_like(tensor)))
+        zero = "" if tensor.dtype == dtypes.string else 0
+        places = array_ops.where_v2(math_ops.not_equal(tensor, constant_op.constant(zero, tensor.dtype)))
         values = array_ops.gather_nd(tensor, places)
         sizes = array_ops.shape(tensor, out_type=dtypes.int64)
         return SparseTensor(places, values, sizes)
@@ -83,33 +84,25 @@ def sparse_expand_dims(sp_input, axis=None, name=None):
     rank = sp_input.dense_shape.get_shape().dims[0].value
     axis = -1 if axis is None else axis
     with ops.name_scope(name, default_name="expand_dims", values=[sp_input]):
-        if isinstance(axis, ops.Tensor):
-            return _expanded_at(sp_input, axis)
-        if not isinstance(axis, (int, np.integer)):
+        if isinstance(axis, (int, np.integer)):
+            if rank is not None and not -rank - 1 <= axis <= rank:
+                raise ValueError("axis value out of bounds: %d" % axis)
+            axis = ops.convert_to_tensor(axis, name="axis", dtype=dtypes.int32)
+        elif not isinstance(axis, ops.Tensor):
             raise TypeError("axis must be an integer value")
         if rank is None:
-            raise ValueError("the rank of the SparseTensor must be known")
-        if axis < -rank - 1 or axis > rank:
-            raise ValueError("axis value out of bounds: %d" % axis)
-        place = axis + rank + 1 if axis < 0 else axis
-        columns = sp_input.indices
+            rank = math_ops.cast(array_ops.shape(sp_input.dense_shape)[0], axis.dtype)
+        axis = array_ops.where_v2(axis >= 0, axis, axis + rank + 1)
+        columns, sizes = sp_input.indices, sp_input.dense_shape
         zeros = array_ops.zeros([array_ops.shape(columns)[0], 1], dtype=dtypes.int64)
-        indices = array_ops.concat([columns[:, :place], zeros, columns[:, place:]], axis=1)
-        one = array_ops.ones([1], dtype=dtypes.int64)
-        shape = array_ops.concat([sp_input.dense_shape[:place], one, sp_input.dense_shape[place:]], axis=0)
+        before = array_ops.slice(columns, [0, 0], [-1, axis])
+        after = array_ops.slice(columns, [0, axis], [-1, -1])
+        indices = array_ops.concat([before, zeros, after], axis=1)
+        before = array_ops.slice(sizes, [0], [axis])
+        after = array_ops.slice(sizes, [axis], [-1])
+        one = ops.convert_to_tensor([1], name="new_shape", dtype=dtypes.int64)
+        shape = array_ops.concat([before, one, after], axis=0)
         return SparseTensor(indices=indices, values=sp_input.values, dense_shape=shape)
-
-
-def _expanded_at(sp_input, axis):
-    """sparse_expand_dims at an axis that is known in the step."""
-    rank = array_ops.shape(sp_input.dense_shape)[0]
-    place = array_ops.where_v2(axis >= 0, axis, axis + math_ops.cast(rank, axis.dtype) + 1)
-    columns = sp_input.indices
-    zeros = array_ops.zeros([array_ops.shape(columns)[0], 1], dtype=dtypes.int64)
-    indices = array_ops.concat([columns[:, :place], zeros, columns[:, place:]], axis=1)
-    one = array_ops.ones([1], dtype=dtypes.int64)
-    shape = array_ops.concat([sp_input.dense_shape[:place], one, sp_input.dense_shape[place:]], axis=0)
-    return SparseTensor(indices=indices, values=sp_input.values, dense_shape=shape)
 
 
 @tf_export(v1=["sparse.concat", "sparse_concat"])
@@ -306,18 +299,15 @@ def sparse_transpose(sp_input, perm=None, name=None):
     """Permutes the dimensions; without `perm` it reverses their order."""
     with ops.name_scope(name, "SparseTranspose", [sp_input]):
         if perm is None:
-            count = sp_input.get_shape().ndims
-            if count is not None:
-                perm = np.arange(count - 1, -1, -1, dtype=np.int32)
-            else:
-                rank = array_ops.rank(sp_input)
-                perm = (rank - 1) - math_ops.range(0, rank, 1)
+            rank = array_ops.rank(sp_input)
+            perm = (rank - 1) - math_ops.range(0, rank, 1)
         indices = array_ops.transpose(array_ops.gather(array_ops.transpose(sp_input.indices), perm))
-        shape = array_ops.gather(sp_input.dense_shape, ops.convert_to_tensor(perm))
         known = tensor_util.constant_value(ops.convert_to_tensor(perm))
         before = sp_input.get_shape()
-        if known is not None and before.ndims is not None and before.is_fully_defined():
-            shape = ops.convert_to_tensor([before.dims[int(i)].value for i in known], dtype=dtypes.int64)
+        if known is not None and before.is_fully_defined():
+            shape = [before.dims[int(i)].value for i in known]
+        else:
+            shape = array_ops.gather(sp_input.dense_shape, perm)
         return sparse_reorder(SparseTensor(indices, sp_input.values, shape))
 
 

@@ -102,13 +102,17 @@ def polynomial_decay(
         power = math_ops.cast(power, dtype)
         step = math_ops.cast(global_step, dtype)
         steps = math_ops.cast(decay_steps, dtype)
+        given = steps if isinstance(decay_steps, ops.Tensor) else decay_steps
         if cycle:
             # Step 0 is in the first cycle as well.
-            one = constant_op.constant(1.0, dtype=dtype)
-            cycles = array_ops.where(math_ops.equal(step, 0), one, math_ops.ceil(step / steps))
+            cycles = control_flow_ops.cond(
+                math_ops.equal(step, 0),
+                lambda: constant_op.constant(1.0, dtype=dtype),
+                lambda: math_ops.ceil(step / given),
+            )
             steps = math_ops.multiply(steps, cycles)
         else:
-            step = math_ops.minimum(step, steps)
+            step = math_ops.minimum(step, given)
         fraction = math_ops.divide(step, steps)
         return math_ops.add(math_ops.multiply(rate - end, math_ops.pow(1 - fraction, power)), end, name=name)
 
@@ -167,42 +171,44 @@ def cosine_decay_restarts(
         dtype = rate.dtype
         steps = math_ops.cast(first_decay_steps, dtype)
         alpha = math_ops.cast(alpha, dtype)
+        factor = math_ops.cast(t_mul, dtype)
         m_mul = math_ops.cast(m_mul, dtype)
         completed = _fraction(global_step, steps, False)
-        is_constant = not isinstance(t_mul, ops.Tensor)
 
         def equal_periods():
             restarts = math_ops.floor(completed)
             return restarts, completed - restarts
 
         def growing_periods():
-            factor = math_ops.cast(t_mul, dtype)
             restarts = math_ops.floor(math_ops.log(1.0 - completed * (1.0 - factor)) / math_ops.log(factor))
             sum_of_periods = (1.0 - factor**restarts) / (1.0 - factor)
             return restarts, (completed - sum_of_periods) / factor**restarts
 
-        if is_constant:
-            restarts, fraction = equal_periods() if t_mul == 1.0 else growing_periods()
-        else:
-            restarts, fraction = control_flow_ops.cond(
-                math_ops.equal(t_mul, 1.0), equal_periods, growing_periods
-            )
-        decayed = (1 - alpha) * (m_mul**restarts * _cosine(fraction, dtype)) + alpha
-        return math_ops.multiply(rate, decayed, name=name)
+        restarts, fraction = control_flow_ops.cond(
+            math_ops.equal(factor, 1.0), equal_periods, growing_periods
+        )
+        half = 0.5 * m_mul**restarts
+        decayed = half * (1.0 + math_ops.cos(constant_op.constant(math.pi, dtype=dtype) * fraction))
+        return math_ops.multiply(rate, (1 - alpha) * decayed + alpha, name=name)
 
 
-def _linear_cosine(rate, global_step, decay_steps, num_periods, alpha, beta, noise):
-    """rate * ((alpha + linear) * cosine + beta). noise: a function of step that makes the deviation of
-    linear.
+def _linear_cosine(rate, global_step, decay_steps, num_periods, alpha, beta, noise=()):
+    """rate * ((alpha + linear) * cosine + beta).
+
+    noise: (the variance at the first step, the power of its decay) of the deviation of linear.
     """
     dtype = rate.dtype
     steps = math_ops.cast(decay_steps, dtype)
+    noise = [math_ops.cast(number, dtype) for number in noise]
+    num_periods, alpha, beta = [math_ops.cast(number, dtype) for number in (num_periods, alpha, beta)]
     step = math_ops.minimum(math_ops.cast(global_step, dtype), steps)
     linear = (steps - step) / steps
     if noise:
-        linear = linear + random_ops.random_normal(linear.shape, stddev=noise(step), dtype=dtype)
-    fraction = 2.0 * math_ops.cast(num_periods, dtype) * (step / steps)
-    return (math_ops.cast(alpha, dtype) + linear) * _cosine(fraction, dtype) + math_ops.cast(beta, dtype)
+        deviation = math_ops.sqrt(noise[0] / math_ops.pow(1.0 + step, noise[1]))
+        linear = linear + random_ops.random_normal(linear.shape, stddev=deviation, dtype=dtype)
+    completed = step / steps
+    cosine = _cosine(2.0 * num_periods * completed, dtype)
+    return (alpha + linear) * cosine + beta
 
 
 @tf_export(v1=["train.linear_cosine_decay"])
@@ -215,7 +221,7 @@ def linear_cosine_decay(
     _require(global_step, "linear_cosine_decay")
     with ops.name_scope(name or "LinearCosineDecay") as name:
         rate = _initial(learning_rate)
-        decayed = _linear_cosine(rate, global_step, decay_steps, num_periods, alpha, beta, None)
+        decayed = _linear_cosine(rate, global_step, decay_steps, num_periods, alpha, beta)
         return math_ops.multiply(rate, decayed, name=name)
 
 
@@ -237,11 +243,6 @@ def noisy_linear_cosine_decay(
     _require(global_step, "noisy_linear_cosine_decay")
     with ops.name_scope(name or "NoisyLinearCosineDecay") as name:
         rate = _initial(learning_rate)
-        dtype = rate.dtype
-
-        def noise(step):
-            spread = math_ops.pow(1.0 + step, math_ops.cast(variance_decay, dtype))
-            return math_ops.sqrt(math_ops.cast(initial_variance, dtype) / spread)
-
+        noise = initial_variance, variance_decay
         decayed = _linear_cosine(rate, global_step, decay_steps, num_periods, alpha, beta, noise)
         return math_ops.multiply(rate, decayed, name=name)

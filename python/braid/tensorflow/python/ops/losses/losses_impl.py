@@ -169,8 +169,9 @@ def hinge_loss(
     _both(labels, logits, "labels", "logits")
     with ops.name_scope(scope, "hinge_loss", (logits, labels, weights)) as scope:
         logits, labels = _as_floats(logits, labels)
-        signs = math_ops.subtract(2 * labels, array_ops.ones_like(labels))
-        losses = nn_ops.relu(math_ops.subtract(array_ops.ones_like(labels), math_ops.multiply(signs, logits)))
+        ones = array_ops.ones_like(labels)
+        signs = math_ops.subtract(2 * labels, ones)
+        losses = nn_ops.relu(math_ops.subtract(ones, math_ops.multiply(signs, logits)))
         return compute_weighted_loss(losses, weights, scope, loss_collection, reduction=reduction)
 
 

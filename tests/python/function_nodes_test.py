@@ -1,0 +1,94 @@
+"""The nodes of functions: names, ops, edges and number are those of TensorFlow 1.15.
+
+An op without a seed of its own draws by the number of nodes before it.
+"""
+
+import unittest
+import zlib
+
+import numpy as np
+
+import support  # noqa: F401, before the others: where the package is
+import braid.tensorflow as tf
+
+SQUARE = [[1.0, 2.0], [3.0, 4.0]]
+
+
+def number():
+    return tf.constant(0.5)
+
+
+def square():
+    return tf.constant(SQUARE)
+
+
+def places():
+    return tf.constant([[1, 0], [0, 1]])
+
+
+def sparse():
+    return tf.SparseTensor([[0, 0], [1, 1]], [1.0, 2.0], [2, 2])
+
+
+def labelled():
+    return tf.constant([1, 0]), tf.constant([0.5, 0.2])
+
+
+# A call, how many nodes TensorFlow 1.15 makes of it, and the CRC of their lines.
+CALLS = [
+    (lambda: tf.transpose(number()), 9, 1050313802),
+    (lambda: tf.sparse.expand_dims(sparse()), 43, 1391663211),
+    (lambda: tf.nn.weighted_moments(square(), 0, 1), 19, 816029749),
+    (lambda: tf.reduce_logsumexp(0.5), 15, 883964152),
+    (lambda: tf.math.reduce_std(0.5), 13, 2721355065),
+    (lambda: tf.math.zero_fraction(square()), 27, 3454426414),
+    (lambda: tf.sort(tf.placeholder(tf.float32, [2, 3]), axis=0), 14, 3844352185),
+    (lambda: tf.argsort(square()), 10, 4033550925),
+    (lambda: tf.batch_gather(places(), places()), 44, 3501897101),
+    (lambda: tf.repeat(square(), 2, 1), 22, 2955962599),
+    (lambda: tf.repeat(square(), [1, 2], 1), 71, 196403762),
+    (lambda: tf.searchsorted(square(), square()), 21, 4188193414),
+    (lambda: tf.unsorted_segment_sqrt_n(square(), [0, 1], 2), 15, 3359583224),
+    (lambda: tf.histogram_fixed_width_bins([1.0, 2.0], [0.0, 4.0]), 31, 1869010230),
+    (lambda: tf.is_non_decreasing([1.0, 2.0]), 36, 1135373128),
+    (lambda: tf.assert_non_positive(tf.placeholder(tf.float32, [2])), 20, 230555840),
+    (lambda: tf.clip_by_average_norm(square(), 0.5), 19, 3972831855),
+    (lambda: tf.matrix_solve_ls(square(), square(), 0.1), 26, 3439799175),
+    (lambda: tf.losses.hinge_loss(square(), square()), 42, 1505516611),
+    (lambda: tf.contrib.losses.mean_squared_error(square(), square(), [1.0, 0.0]), 27, 672621933),
+    (lambda: tf.contrib.losses.mean_pairwise_squared_error(square(), square()), 48, 929869306),
+    (
+        lambda: tf.contrib.losses.softmax_cross_entropy(square(), places(), label_smoothing=0.1),
+        76,
+        3069403397,
+    ),
+    (lambda: tf.metrics.auc(*labelled()), 171, 3660589560),
+    (lambda: tf.metrics.specificity_at_sensitivity(*labelled(), 0.5), 187, 2261808870),
+    (lambda: tf.train.polynomial_decay(0.1, places()[0, 0], 100, cycle=True), 31, 3098100416),
+    (lambda: tf.train.cosine_decay_restarts(0.1, places()[0, 0], 100), 58, 4129431432),
+    (lambda: tf.train.noisy_linear_cosine_decay(0.1, places()[0, 0], 100), 43, 2738997620),
+    (lambda: tf.image.image_gradients(tf.constant(np.ones([1, 4, 4, 3], np.float32))), 35, 2195762777),
+    (lambda: tf.nn.ctc_unique_labels(places()), 83, 3218129978),
+    (lambda: tf.nn.collapse_repeated(places(), [2, 2]), 112, 1573227726),
+]
+
+
+def lines(graph):
+    made = []
+    for node in graph.as_graph_def().node:
+        inputs = sorted(node.input, key=lambda name: name if name.startswith("^") else "~")
+        made.append("%s %s %s" % (node.name, node.op, " ".join(inputs)))
+    return made
+
+
+class FunctionNodes(unittest.TestCase):
+    def test_functions_have_the_nodes_of_tensorflow(self):
+        for number, (call, *want) in enumerate(CALLS):
+            with self.subTest(call=number), tf.Graph().as_default() as graph:
+                call()
+                made = lines(graph)
+                self.assertEqual([len(made), zlib.crc32("\n".join(made).encode())], want)
+
+
+if __name__ == "__main__":
+    unittest.main()
