@@ -181,6 +181,24 @@ class RnnTest(unittest.TestCase):
         self.assertTrue(((0 <= ids) & (ids < 5)).all())
         np.testing.assert_array_equal(tree[:, 0], [[2, 2, 2], [6, 5, 6], [7, 8, 9]])
 
+    def test_decoders_have_the_seeds_of_tensorflow(self):
+        # Which are the numbers of nodes before the ops that draw the initial values.
+        seq2seq = tf.contrib.seq2seq
+        x = tf.constant(np.zeros([3, 5, 4], np.float32))
+        tf.set_random_seed(4)
+        tf.get_variable_scope().set_initializer(None)
+        memory, _ = tf.nn.dynamic_rnn(tf.nn.rnn_cell.GRUCell(6), x, dtype=tf.float32)
+        attention = seq2seq.LuongAttention(6, memory, tf.constant([5, 3, 4]), scale=True)
+        cell = seq2seq.AttentionWrapper(
+            tf.nn.rnn_cell.LSTMCell(6), attention, attention_layer_size=4, alignment_history=True
+        )
+        helper = seq2seq.TrainingHelper(x, [5, 3, 4])
+        decoder = seq2seq.BasicDecoder(cell, helper, cell.zero_state(3, tf.float32), tf.layers.Dense(2))
+        seq2seq.dynamic_decode(decoder, impute_finished=True)
+        nodes = tf.get_default_graph().as_graph_def().node
+        seeds = [node.attr["seed2"].i for node in nodes if node.op == "RandomUniform"]
+        self.assertEqual(seeds, [74, 88, 174, 371, 456, 474])
+
     def test_conditional_random_fields_agree_with_all_sequences(self):
         random = np.random.RandomState(0)
         inputs = random.randn(2, 4, 3).astype(np.float32)

@@ -647,8 +647,8 @@ class LSTMCell(_Cell):
         return h, [h, c]
 
     def _carried(self, gate, c):
-        """(the new carry, the output gate). gate(i): the sums of the input gate, the forget gate, the new carry
-        or the output gate.
+        """(the new carry, the output gate). gate(i): the sums of the input gate, the forget gate, the new
+        carry or the output gate.
         """
         i = self.recurrent_activation(gate(0))
         f = self.recurrent_activation(gate(1))

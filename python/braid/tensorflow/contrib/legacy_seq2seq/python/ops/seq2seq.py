@@ -113,7 +113,8 @@ def embedding_rnn_decoder(
             loop_function = _extract_argmax_and_embed(
                 embedding, output_projection, update_embedding_for_previous
             )
-        embedded = [embedding_ops.embedding_lookup(embedding, i) for i in decoder_inputs]
+        # Each is looked up in the step that takes it.
+        embedded = (embedding_ops.embedding_lookup(embedding, i) for i in decoder_inputs)
         return rnn_decoder(embedded, initial_state, cell, loop_function=loop_function)
 
 

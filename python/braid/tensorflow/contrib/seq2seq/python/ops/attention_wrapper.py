@@ -69,7 +69,8 @@ def _prepare_memory(memory, memory_sequence_length, check_inner_dims_defined):
 
     def masked(m):
         rank = m.get_shape().ndims
-        shape = array_ops.concat((array_ops.shape(mask), array_ops.ones([rank - 2], dtype=dtypes.int32)), 0)
+        ones = array_ops.ones(rank - 2, dtype=dtypes.int32)
+        shape = array_ops.concat((array_ops.shape(mask), ones), 0)
         return m * array_ops.reshape(mask, shape)
 
     return nest.map_structure(masked, memory)
@@ -78,7 +79,9 @@ def _prepare_memory(memory, memory_sequence_length, check_inner_dims_defined):
 def _maybe_mask_score(score, memory_sequence_length, score_mask_value):
     if memory_sequence_length is None:
         return score
-    mask = array_ops.sequence_mask(memory_sequence_length, maxlen=array_ops.shape(score)[1])
+    message = "All values in memory_sequence_length must be greater than zero."
+    with ops.control_dependencies([check_ops.assert_positive(memory_sequence_length, message=message)]):
+        mask = array_ops.sequence_mask(memory_sequence_length, maxlen=array_ops.shape(score)[1])
     return array_ops.where(mask, score, score_mask_value * array_ops.ones_like(score))
 
 
@@ -166,13 +169,13 @@ def _luong_score(query, keys, scale):
             f"{depth}. Keys ({keys}) have units: {key_units}. Perhaps you need to set num_units to "
             f"the keys' dimension ({key_units})?"
         )
-    score = math_ops.matmul(array_ops.expand_dims(query, 1), keys, transpose_b=True)
-    score = array_ops.squeeze(score, [1])
     if scale:
-        score = score * variable_scope.get_variable(
+        g = variable_scope.get_variable(
             "attention_g", dtype=query.dtype, initializer=init_ops.ones_initializer(), shape=()
         )
-    return score
+    score = math_ops.matmul(array_ops.expand_dims(query, 1), keys, transpose_b=True)
+    score = array_ops.squeeze(score, [1])
+    return g * score if scale else score
 
 
 class LuongAttention(_BaseAttentionMechanism):
@@ -217,19 +220,21 @@ class LuongAttention(_BaseAttentionMechanism):
 
 def _bahdanau_score(processed_query, keys, num_units, normalize):
     """v * tanh(keys + processed query), with a normalized v if `normalize`."""
-    dtype, processed = processed_query.dtype, array_ops.expand_dims(processed_query, 1)
+    dtype = processed_query.dtype
     v = variable_scope.get_variable("attention_v", [num_units], dtype=dtype)
+    if normalize:
+        g = variable_scope.get_variable(
+            "attention_g",
+            dtype=dtype,
+            initializer=init_ops.constant_initializer(math.sqrt(1.0 / num_units), dtype=dtype),
+            shape=(),
+        )
+        b = variable_scope.get_variable(
+            "attention_b", [num_units], dtype=dtype, initializer=init_ops.zeros_initializer()
+        )
+    processed = array_ops.expand_dims(processed_query, 1)
     if not normalize:
         return math_ops.reduce_sum(v * math_ops.tanh(keys + processed), [2])
-    g = variable_scope.get_variable(
-        "attention_g",
-        dtype=dtype,
-        initializer=init_ops.constant_initializer(math.sqrt(1.0 / num_units), dtype=dtype),
-        shape=(),
-    )
-    b = variable_scope.get_variable(
-        "attention_b", [num_units], dtype=dtype, initializer=init_ops.zeros_initializer()
-    )
     v = g * v * math_ops.rsqrt(math_ops.reduce_sum(math_ops.square(v)))
     return math_ops.reduce_sum(v * math_ops.tanh(keys + processed + b), [2])
 

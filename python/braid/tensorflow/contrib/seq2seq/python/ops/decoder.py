@@ -11,6 +11,7 @@ from braid.tensorflow.python.ops import array_ops
 from braid.tensorflow.python.ops import control_flow_ops
 from braid.tensorflow.python.ops import math_ops
 from braid.tensorflow.python.ops import rnn
+from braid.tensorflow.python.ops import rnn_cell_impl
 from braid.tensorflow.python.ops import tensor_array_ops
 from braid.tensorflow.python.ops import variable_scope
 from braid.tensorflow.python.util import nest
@@ -53,8 +54,7 @@ class Decoder(metaclass=abc.ABCMeta):
 
 def _zero_outputs(size, dtype, batch_size):
     def zeros(s, d):
-        shape = rnn._concat(batch_size, tensor_shape.as_shape(s))
-        return array_ops.zeros(shape, dtype=d)
+        return rnn_cell_impl._zero_state_tensors(s, batch_size, d)
 
     return nest.map_structure(zeros, size, dtype)
 

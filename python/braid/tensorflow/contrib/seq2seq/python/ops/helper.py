@@ -145,7 +145,7 @@ class TrainingHelper(_IdHelper):
                     f"{self._sequence_length.get_shape()}"
                 )
             self._zero_inputs = nest.map_structure(lambda inp: array_ops.zeros_like(inp[0, :]), inputs)
-            self._batch_size = array_ops.size(self._sequence_length)
+            self._batch_size = array_ops.size(sequence_length)
 
     @property
     def inputs(self):
@@ -173,8 +173,9 @@ class TrainingHelper(_IdHelper):
 
     def next_inputs(self, time, outputs, state, name=None, **unused_kwargs):
         with ops.name_scope(name, "TrainingHelperNextInputs", [time, outputs, state]):
-            finished = time + 1 >= self._sequence_length
-            return finished, self._inputs_at(time + 1, finished), state
+            next_time = time + 1
+            finished = next_time >= self._sequence_length
+            return finished, self._inputs_at(next_time, finished), state
 
 
 def _embedder(embedding):
