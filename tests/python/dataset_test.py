@@ -334,6 +334,18 @@ class TransformationTest(DatasetTest):
             options.unknown = 1
         with self.assertRaises(TypeError):
             options.experimental_deterministic = 5
+        # What is set to its default gives way to another value, whichever comes first.
+        policies, mine, its = tf.data.experimental.AutoShardPolicy, tf.data.Options(), tf.data.Options()
+        mine.experimental_distribute.auto_shard_policy = policies.AUTO
+        mine.experimental_distribute._make_stateless = True
+        its.experimental_distribute.auto_shard_policy = policies.DATA
+        for one, other in ((mine, its), (its, mine)):
+            distribute = D.range(2).with_options(one).with_options(other).options().experimental_distribute
+            self.assertEqual(distribute.auto_shard_policy, policies.DATA)
+            self.assertTrue(distribute._make_stateless)
+        mine.experimental_distribute.auto_shard_policy = policies.FILE
+        with self.assertRaisesRegex(ValueError, "Cannot merge incompatible values"):
+            mine.merge(its)
 
 
 class OrderTest(DatasetTest):

@@ -96,7 +96,7 @@ class DistributeOptions(options_lib.OptionsBase):
         "auto_shard": (bool, True),
         "auto_shard_policy": (AutoShardPolicy, AutoShardPolicy.AUTO),
         "num_devices": (int, None),
-        "make_stateless": (bool, None),
+        "_make_stateless": (bool, None),
     }
 
 
@@ -123,7 +123,7 @@ class Options(options_lib.OptionsBase):
             names.append("latency_all_edges")
         if self.experimental_slack:
             names.append("slack")
-        if self.experimental_distribute.make_stateless:
+        if self.experimental_distribute._make_stateless:
             names.append("make_stateless")
         return names
 

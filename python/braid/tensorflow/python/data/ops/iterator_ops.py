@@ -92,13 +92,11 @@ class Iterator(trackable.Trackable):
             nest.assert_same_structure(self._element_spec, dataset.element_spec)
             for mine, its in zip(nest.flatten(self._element_spec), nest.flatten(dataset.element_spec)):
                 if not mine.is_compatible_with(its):
-                    what = (
-                        "types"
-                        if mine._to_legacy_output_types() != its._to_legacy_output_types()
-                        else "shapes"
-                    )
+                    what, fits = "shapes", " compatible with"
+                    if mine._to_legacy_output_types() != its._to_legacy_output_types():
+                        what, fits = "types", ""
                     raise TypeError(
-                        f"Expected output {what} {getattr(self, 'output_' + what)!r} but got dataset with output "
+                        f"Expected output {what}{fits} {getattr(self, 'output_' + what)!r} but got dataset with output "
                         f"{what} {getattr(structure, 'get_legacy_output_' + what)(dataset.element_spec)!r}."
                     )
             with ops.colocate_with(self._iterator_resource):

@@ -10,7 +10,7 @@ class OptionsBase:
         object.__setattr__(self, "_options", {})
 
     def __getattr__(self, name):
-        if name.startswith("_") or name not in type(self)._OPTIONS:
+        if name not in type(self)._OPTIONS:
             raise AttributeError(f"{type(self).__name__} has no option {name}")
         default = type(self)._OPTIONS[name][1]
         if isinstance(default, type):
@@ -31,7 +31,7 @@ class OptionsBase:
         kinds = type(self)._OPTIONS[name][0]
         if value is not None and not isinstance(value, kinds):
             raise TypeError(
-                f"Property '{name}' must be of type {kinds}, got: {value!r} (type: {type(value)})"
+                f'Property "{name}" must be of type {kinds}, got: {value!r} (type: {type(value)})'
             )
         self._options[name] = value
 
@@ -68,24 +68,24 @@ def create_option(name, ty, docstring, default_factory=lambda: None):
 
 
 def merge_options(*options_list):
-    """The options of all. TypeError: their classes differ;
+    """The options of all. A default, set or not, gives way to another value. TypeError: their classes differ;
     ValueError: they set a property to two values."""
     if len(options_list) < 1:
         raise ValueError("At least one options should be provided")
     kind = type(options_list[0])
     if not issubclass(kind, OptionsBase):
         raise TypeError(f"{options_list[0]!r} are no options")
-    merged = kind()
+    merged, defaults = kind(), kind()
     for options in options_list:
         if type(options) is not kind:
             raise TypeError("Incompatible options type: %r vs %r" % (type(options), kind))
         for name, value in options._options.items():
-            if isinstance(value, OptionsBase) and name in merged._options:
-                value = merge_options(merged._options[name], value)
-            if value is None:
+            there, default = getattr(merged, name), getattr(defaults, name)
+            if value is None or value == default:
                 continue
-            there = merged._options.get(name)
-            if there is not None and not isinstance(value, OptionsBase) and there != value:
+            if isinstance(value, OptionsBase) and there != default:
+                value = merge_options(there, value)
+            elif there not in (default, value):
                 raise ValueError(
                     f"Cannot merge incompatible values {there!r} and {value!r} for option: {name}"
                 )
