@@ -30,6 +30,14 @@ def sparse():
     return tf.SparseTensor([[0, 0], [1, 1]], [1.0, 2.0], [2, 2])
 
 
+def unknown():
+    return tf.placeholder(tf.float32, [None, None])
+
+
+def pictures():
+    return tf.constant(np.ones([1, 4, 4, 3], np.float32))
+
+
 def labelled():
     return tf.constant([1, 0]), tf.constant([0.5, 0.2])
 
@@ -67,9 +75,31 @@ CALLS = [
     (lambda: tf.train.polynomial_decay(0.1, places()[0, 0], 100, cycle=True), 31, 3098100416),
     (lambda: tf.train.cosine_decay_restarts(0.1, places()[0, 0], 100), 58, 4129431432),
     (lambda: tf.train.noisy_linear_cosine_decay(0.1, places()[0, 0], 100), 43, 2738997620),
-    (lambda: tf.image.image_gradients(tf.constant(np.ones([1, 4, 4, 3], np.float32))), 35, 2195762777),
+    (lambda: tf.image.image_gradients(pictures()), 35, 2195762777),
     (lambda: tf.nn.ctc_unique_labels(places()), 83, 3218129978),
     (lambda: tf.nn.collapse_repeated(places(), [2, 2]), 112, 1573227726),
+    (lambda: tf.losses.mean_squared_error(square(), unknown(), unknown()), 149, 2407819751),
+    (
+        lambda: tf.metrics.precision_at_k(tf.constant([[1]], tf.int64), tf.constant([[0.1, 0.2]]), 1),
+        35,
+        1542284880,
+    ),
+    (
+        lambda: tf.metrics.average_precision_at_k(tf.constant([[1]], tf.int64), square()[:1], 1),
+        83,
+        2848624056,
+    ),
+    (lambda: tf.signal.hann_window(tf.placeholder(tf.int32, [])), 33, 585087169),
+    (lambda: tf.signal.irfft(tf.placeholder(tf.complex64, [2, None])), 52, 1522320066),
+    (lambda: tf.signal.fftshift(square()), 4, 1995145529),
+    (lambda: tf.contrib.layers.unit_norm(square(), 1), 20, 1119366868),
+    (lambda: tf.contrib.layers.maxout(square(), 1), 5, 1509511486),
+    (lambda: tf.contrib.layers.images_to_sequence(pictures()), 17, 1562225803),
+    (lambda: tf.contrib.layers.embedding_lookup_unique(square(), [0, 1]), 20, 3763087990),
+    (lambda: tf.contrib.layers.bow_encoder(places(), 3, 2), 60, 950871798),
+    (lambda: tf.contrib.image.rotate(pictures(), 0.5), 104, 3474030269),
+    (lambda: tf.contrib.image.translate(pictures(), [1.0, 2.0]), 69, 1516043372),
+    (lambda: tf.contrib.nn.alpha_dropout(square(), 0.5), 35, 3615851269),
 ]
 
 

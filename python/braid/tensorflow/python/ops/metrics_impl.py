@@ -894,7 +894,7 @@ def sensitivity_at_specificity(
 
 
 def _at_k_name(name, k=None, class_id=None):
-    name = f"{name}_at_{k}" if k is not None else f"{name}_at_k"
+    name = "%s_at_%d" % (name, k) if k is not None else f"{name}_at_k"
     return f"{name}_class{class_id}" if class_id is not None else name
 
 
@@ -995,8 +995,7 @@ def _streaming_sparse_false_negative_at_k(labels, predictions_idx, k, class_id=N
 
 
 def _top_k(predictions, k):
-    _, indices = nn.top_k(predictions, k)
-    return math_ops.cast(indices, dtypes.int64)
+    return nn.top_k(predictions, k)[1]
 
 
 @tf_export(v1=["metrics.recall_at_top_k"])
@@ -1129,8 +1128,10 @@ def _num_relevant(labels, k):
         if isinstance(labels, sparse_tensor.SparseTensor):
             return math_ops.minimum(sets.set_size(labels), k, name=scope)
         # A row of a dense tensor may be filled up with negative numbers.
-        number = math_ops.reduce_sum(math_ops.cast(math_ops.greater_equal(labels, 0), labels.dtype), axis=-1)
-        return math_ops.minimum(number, math_ops.cast(k, labels.dtype), name=scope)
+        is_there = math_ops.greater_equal(labels, 0)
+        ones, zeros = array_ops.ones_like(labels), array_ops.zeros_like(labels)
+        number = math_ops.reduce_sum(array_ops.where_v2(is_there, ones, zeros), axis=-1)
+        return math_ops.minimum(number, k, name=scope)
 
 
 def _sparse_average_precision_at_top_k(labels, predictions_idx):
@@ -1225,6 +1226,20 @@ def _streaming_sparse_average_precision_at_top_k(
         return _collect(value, update, metrics_collections, updates_collections)
 
 
+def _without_labels_from(labels, count):
+    """The labels with -1 for those of `count` or more, which no prediction has."""
+    is_sparse = isinstance(labels, (sparse_tensor.SparseTensor, sparse_tensor.SparseTensorValue))
+    values = labels.values if is_sparse else labels
+
+    def cleaned():
+        is_outside = math_ops.greater_equal(values, count)
+        made = array_ops.where_v2(is_outside, -1 * array_ops.ones_like(values), values)
+        return type(labels)(labels.indices, made, labels.dense_shape) if is_sparse else made
+
+    is_any_outside = math_ops.greater_equal(math_ops.reduce_max(values), count)
+    return control_flow_ops.cond(is_any_outside, cleaned, lambda: labels)
+
+
 @tf_export(v1=["metrics.average_precision_at_k"])
 def average_precision_at_k(
     labels,
@@ -1236,10 +1251,14 @@ def average_precision_at_k(
     name=None,
 ):
     """The mean of the average precisions of the k best of predictions [..., classes]."""
+    if k < 1:
+        raise ValueError(f"Invalid k={k}.")
     with ops.name_scope(name, _at_k_name("average_precision", k), (predictions, labels, weights)) as scope:
+        places = _top_k(predictions, k)
+        count = math_ops.cast(array_ops.shape(predictions)[-1], dtypes.int64)
         return _streaming_sparse_average_precision_at_top_k(
-            predictions_idx=_top_k(predictions, k),
-            labels=labels,
+            predictions_idx=places,
+            labels=_without_labels_from(labels, count),
             weights=weights,
             metrics_collections=metrics_collections,
             updates_collections=updates_collections,

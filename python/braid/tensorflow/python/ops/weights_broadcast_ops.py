@@ -5,16 +5,19 @@ from braid.tensorflow.python.framework import tensor_util
 from braid.tensorflow.python.ops import array_ops
 from braid.tensorflow.python.ops import control_flow_ops
 from braid.tensorflow.python.ops import math_ops
+from braid.tensorflow.python.ops import sets
 
 _ERROR = "weights can not be broadcast to values."
 
 
 def _has_valid_dims(weights_shape, values_shape):
     """Whether each size of weights is 1 or that of the values."""
-    with ops.name_scope(None, "has_invalid_dims", (weights_shape, values_shape)):
-        is_one = math_ops.equal(weights_shape, 1)
-        is_same = math_ops.equal(weights_shape, values_shape)
-        return math_ops.reduce_all(math_ops.logical_or(is_one, is_same))
+    with ops.name_scope(None, "has_invalid_dims", (weights_shape, values_shape)) as scope:
+        sizes = array_ops.expand_dims(values_shape, -1)
+        valid = array_ops.concat((sizes, array_ops.ones_like(sizes)), axis=1)
+        invalid = sets.set_difference(array_ops.expand_dims(weights_shape, -1), valid)
+        count = array_ops.size(invalid.values, name="num_invalid_dims")
+        return math_ops.equal(0, count, name=scope)
 
 
 def _has_valid_nonscalar_shape(weights_rank, weights_shape, values_rank, values_shape):

@@ -21,6 +21,8 @@ def _padded(x, rank, lengths, is_half):
     `is_half`: of the last dimension half a spectrum is needed.
     """
     known = tensor_util.constant_value_as_shape(lengths)
+    if x.shape.ndims is not None and any(size.value == 0 for size in x.shape.dims):
+        return x
     if known.is_fully_defined() and x.shape.ndims is not None:
         needed = known.as_list()
         if is_half and needed[-1] > 0:
@@ -33,13 +35,13 @@ def _padded(x, rank, lengths, is_half):
                 [0, max(n - h, 0)] for n, h in zip(needed, have.as_list())
             ]
             return array_ops.pad(x, pads)
-    needed = ops.convert_to_tensor(lengths)
+    count = array_ops.rank(x)
+    have = array_ops.shape(x)[-rank:]
+    others = array_ops.zeros([math_ops.maximum(0, count - rank)], lengths.dtype)
     if is_half:
-        last = needed[-1:]
-        needed = array_ops.concat([needed[:-1], math_ops.minimum(last, last // 2 + 1)], 0)
-    missing = math_ops.maximum(needed - array_ops.shape(x)[-rank:], 0)
-    missing = array_ops.pad(missing, [[array_ops.rank(x) - rank, 0]])
-    return array_ops.pad(x, array_ops.stack([array_ops.zeros_like(missing), missing], 1))
+        lengths = array_ops.concat([lengths[:-1], lengths[-1:] // 2 + 1], 0)
+    missing = array_ops.concat([others, math_ops.maximum(0, lengths - have)], 0)
+    return array_ops.pad(x, array_ops.stack([array_ops.zeros_like(missing), missing], axis=1))
 
 
 def _forward(op, rank, name, input_tensor, fft_length):
@@ -53,15 +55,24 @@ def _forward(op, rank, name, input_tensor, fft_length):
         return op(_padded(x, rank, lengths, False), lengths, Tcomplex=wide, name=name)
 
 
+def _inverse_lengths(x, rank):
+    """How much the inverse transform of half spectra gives: twice the last size less 2."""
+    if x.shape.ndims is not None and x.shape[-rank:].is_fully_defined():
+        lengths = x.shape[-rank:].as_list()
+        lengths[-1] = max(0, 2 * (lengths[-1] - 1))
+        return ops.convert_to_tensor(lengths, dtypes.int32)
+    lengths = array_ops.unstack(array_ops.shape(x)[-rank:], num=rank)
+    lengths[-1] = math_ops.maximum(0, 2 * (lengths[-1] - 1))
+    return array_ops.stack(lengths)
+
+
 def _backward(op, rank, name, input_tensor, fft_length):
     with ops.name_scope(name, op.__name__, [input_tensor, fft_length]) as name:
         x = ops.convert_to_tensor(input_tensor, preferred_dtype=dtypes.complex64)
         x.shape.with_rank_at_least(rank)
         real = dtypes.float64 if x.dtype == dtypes.complex128 else dtypes.float32
         if fft_length is None:
-            lengths = _lengths_of(x, rank)
-            last = math_ops.maximum(2 * (lengths[-1:] - 1), 0)
-            lengths = last if rank == 1 else array_ops.concat([lengths[:-1], last], 0)
+            lengths = _inverse_lengths(x, rank)
         else:
             lengths = ops.convert_to_tensor(fft_length, dtypes.int32)
         return op(_padded(x, rank, lengths, True), lengths, Treal=real, name=name)
@@ -113,16 +124,16 @@ def _axes(x, axes):
 @tf_export("signal.fftshift")
 def fftshift(x, axes=None, name=None):
     """Moves the frequency 0 into the middle of dimensions, all by default."""
-    with ops.name_scope(name, "fftshift"):
+    with ops.name_scope(name, "fftshift") as name:
         x = ops.convert_to_tensor(x)
         axes = _axes(x, axes)
-        return manip_ops.roll(x, [_size(x, axis) // 2 for axis in axes], axes)
+        return manip_ops.roll(x, [_size(x, axis) // 2 for axis in axes], axes, name)
 
 
 @tf_export("signal.ifftshift")
 def ifftshift(x, axes=None, name=None):
     """The inverse of tf.signal.fftshift."""
-    with ops.name_scope(name, "ifftshift"):
+    with ops.name_scope(name, "ifftshift") as name:
         x = ops.convert_to_tensor(x)
         axes = _axes(x, axes)
-        return manip_ops.roll(x, [-(_size(x, axis) // 2) for axis in axes], axes)
+        return manip_ops.roll(x, [-(_size(x, axis) // 2) for axis in axes], axes, name)

@@ -119,10 +119,12 @@ def embedding_lookup_unique(params, ids, partition_strategy="mod", name=None):
     with ops.name_scope(name, "EmbeddingLookupUnique", [params, ids]):
         ids = ops.convert_to_tensor(ids)
         shape = array_ops.shape(ids)
-        unique, positions = array_ops.unique(array_ops.reshape(ids, [-1]))
+        unique, positions = array_ops.unique(
+            array_ops.reshape(ids, math_ops.reduce_prod(shape, keepdims=True))
+        )
         found = embedding_ops.embedding_lookup(params, unique, partition_strategy)
         flat = array_ops.gather(found, positions)
-        full_shape = array_ops.concat([shape, array_ops.shape(found, out_type=dtypes.int32)[1:]], 0)
+        full_shape = array_ops.concat([shape, array_ops.shape(found)[1:]], 0)
         result = array_ops.reshape(flat, full_shape)
         result.set_shape(ids.get_shape().concatenate(found.get_shape()[1:]))
         return result

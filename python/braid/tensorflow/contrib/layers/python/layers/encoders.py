@@ -2,12 +2,27 @@
 
 from braid.tensorflow.contrib.framework.python.ops import variables
 from braid.tensorflow.contrib.layers.python.layers import embedding_ops as contrib_embedding_ops
+from braid.tensorflow.python.framework import dtypes
+from braid.tensorflow.python.framework import ops
 from braid.tensorflow.python.framework import sparse_tensor
+from braid.tensorflow.python.ops import array_ops
 from braid.tensorflow.python.ops import embedding_ops
 from braid.tensorflow.python.ops import math_ops
 from braid.tensorflow.python.ops import variable_scope
 
 __all__ = ["bow_encoder", "embed_sequence"]
+
+
+def _without_zeros(ids):
+    """The SparseTensor of the ids that are not 0, or not empty strings."""
+    with ops.name_scope("DenseToSparseTensor"):
+        ids = ops.convert_to_tensor(ids)
+        ignored = "" if ids.dtype == dtypes.string else ids.dtype.as_numpy_dtype()
+        ignored = math_ops.cast(ignored, ids.dtype, name="ignore_value")
+        indices = array_ops.where(math_ops.not_equal(ids, ignored), name="indices")
+        values = array_ops.gather_nd(ids, indices, name="values")
+        shape = array_ops.shape(ids, out_type=dtypes.int64, name="dense_shape")
+        return sparse_tensor.SparseTensor(indices, values, shape)
 
 
 def bow_encoder(
@@ -32,9 +47,7 @@ def bow_encoder(
         )
         if sparse_lookup:
             if not isinstance(ids, sparse_tensor.SparseTensor):
-                from braid.tensorflow.contrib.layers.python.layers import layers
-
-                ids = layers.dense_to_sparse(ids)
+                ids = _without_zeros(ids)
             return contrib_embedding_ops.safe_embedding_lookup_sparse(
                 [embeddings], ids, combiner="mean", default_id=0
             )

@@ -933,7 +933,7 @@ def one_hot_encoding(labels, num_classes, on_value=1.0, off_value=0.0, outputs_c
     with ops.name_scope(scope, "OneHotEncoding", [labels, num_classes]) as sc:
         labels = ops.convert_to_tensor(labels)
         if labels.dtype == dtypes.int32:
-            labels = math_ops.cast(labels, dtypes.int64)
+            labels = math_ops.to_int64(labels)
         outputs = array_ops.one_hot(labels, num_classes, on_value=on_value, off_value=off_value)
         return utils.collect_named_outputs(outputs_collections, sc, outputs)
 
@@ -1059,9 +1059,10 @@ def unit_norm(inputs, dim, epsilon=1e-7, scope=None):
         if not 0 <= dim < rank:
             raise ValueError(f"dim must be non-negative and smaller than the input rank: {dim}")
         lengths = math_ops.sqrt(epsilon + math_ops.reduce_sum(math_ops.square(inputs), dim, True))
-        multiples = [1] * rank
-        multiples[dim] = inputs.get_shape().as_list()[dim] or array_ops.shape(inputs)[dim]
-        return math_ops.div(inputs, array_ops.tile(lengths, array_ops.stack(multiples)))
+        before = [array_ops.ones([dim], dtypes.int32)] if dim else []
+        size = array_ops.strided_slice(array_ops.shape(inputs), [dim], [dim + 1])
+        after = [array_ops.ones([rank - 1 - dim], dtypes.int32)] if dim < rank - 1 else []
+        return math_ops.div(inputs, array_ops.tile(lengths, array_ops.concat([*before, size, *after], 0)))
 
 
 @add_arg_scope
@@ -1074,10 +1075,9 @@ def maxout(inputs, num_units, axis=-1, scope=None):
         if channels % num_units:
             raise ValueError(f"number of features({channels}) is not a multiple of num_units({num_units})")
         axis = axis + len(sizes) if axis < 0 else axis
-        dynamic = array_ops.shape(inputs)
-        full = [dynamic[i] if size is None else size for i, size in enumerate(sizes)]
+        full = [array_ops.shape(inputs)[i] if size is None else size for i, size in enumerate(sizes)]
         full[axis : axis + 1] = [num_units, channels // num_units]
-        outputs = math_ops.reduce_max(array_ops.reshape(inputs, array_ops.stack(full)), axis + 1)
+        outputs = math_ops.reduce_max(array_ops.reshape(inputs, full), axis + 1)
         sizes[axis] = num_units
         outputs.set_shape(sizes)
         return outputs
@@ -1109,9 +1109,10 @@ def images_to_sequence(inputs, data_format=DATA_FORMAT_NHWC, outputs_collections
             inputs = array_ops.transpose(inputs, [0, 2, 3, 1])
         _, _, width, depth = inputs.get_shape().as_list()
         size = array_ops.shape(inputs)
-        outputs = array_ops.reshape(inputs, [size[0] * size[1], size[2], depth])
-        outputs = array_ops.transpose(outputs, [1, 0, 2])
-        outputs.set_shape([width, None, depth])
+        batch, height = size[0], size[1]
+        columns = array_ops.transpose(inputs, [2, 0, 1, 3])
+        width = array_ops.shape(columns)[0] if width is None else width
+        outputs = array_ops.reshape(columns, [width, batch * height, depth])
         return utils.collect_named_outputs(outputs_collections, sc, outputs)
 
 
@@ -1170,7 +1171,7 @@ def legacy_fully_connected(
             regularizer=weight_regularizer,
             trainable=trainable,
         )
-        flat = x if sizes.ndims <= 2 else array_ops.reshape(x, array_ops.stack([-1, depth]))
+        flat = x if sizes.ndims <= 2 else array_ops.reshape(x, [-1, depth])
         y = math_ops.matmul(flat, w)
         if bias_init is not None:
             bias_collections = set(list(bias_collections or []) + [ops.GraphKeys.GLOBAL_VARIABLES])
