@@ -200,6 +200,17 @@ class TransformationTest(DatasetTest):
             with self.subTest(make):
                 self.assertEqual(nodes(make), count)
 
+    def test_functions_draw_the_numbers_of_tensorflow(self):
+        # For whose seeds a conditional in a function is one node, and its branches are functions.
+        def draw(x):
+            is_less = tf.random_uniform([]) < 0.5
+            x = tf.cond(is_less, lambda: x + tf.random_uniform([]), lambda: x * tf.random_normal([]))
+            return x + tf.random_normal([])
+
+        tf.set_random_seed(5)
+        got = self.elements(D.from_tensors(1.0).repeat(4).map(draw))
+        np.testing.assert_allclose(got, [-1.93903, -2.45191, 0.9016, -2.39372], atol=2e-5)
+
     def test_batches(self):
         lengths = D.range(1, 4).map(lambda n: tf.fill([tf.cast(n, tf.int32)], n))
         for dataset, want in (

@@ -16,8 +16,9 @@ def get_seed(op_seed):
     if graph_seed is None:
         graph_seed = DEFAULT_GRAPH_SEED
     elif op_seed is None:
-        op_seed = ops.get_default_graph()._last_id
-        ops.get_default_graph()._seed_used = True
+        graph = ops.get_default_graph()
+        op_seed = graph._last_id - graph._uncounted
+        graph._seed_used = True
     seeds = graph_seed % _MAX, op_seed % _MAX
     return (0, _MAX) if seeds == (0, 0) else seeds  # two zeros would mean any
 

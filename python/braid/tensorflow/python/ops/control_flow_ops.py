@@ -100,6 +100,8 @@ def cond(pred, true_fn=None, false_fn=None, strict=False, name=None, fn1=None, f
     with ops.name_scope(name, "cond", [pred]):
         if isinstance(pred, bool):
             raise TypeError("pred must not be a Python bool")
+        graph = ops.get_default_graph()
+        counted = graph._last_id - graph._uncounted
         if_false, if_true = switch(pred, pred)
         pivot_true = array_ops.identity(if_true, name="switch_t")
         pivot_false = array_ops.identity(if_false, name="switch_f")
@@ -124,6 +126,8 @@ def cond(pred, true_fn=None, false_fn=None, strict=False, name=None, fn1=None, f
         if context_true.outer_context is None:
             ops.add_to_collection(ops.GraphKeys.COND_CONTEXT, context_true)
             ops.add_to_collection(ops.GraphKeys.COND_CONTEXT, context_false)
+        if graph._has_functional_conditionals:  # the node, and an Identity of each result
+            graph._uncounted = graph._last_id - (counted + 1 + len(results))
         results = nest.pack_sequence_as(original_true, results, expand_composites=True)
         return results if strict else _UnpackIfSingleton(results)
 
@@ -131,6 +135,10 @@ def cond(pred, true_fn=None, false_fn=None, strict=False, name=None, fn1=None, f
 def _branch(pred, pivot, which, fn, what):
     """The context of a branch, what its function returned, and that as tensors within the branch."""
     context = CondContext(pred, pivot, branch=which)
+    graph = ops.get_default_graph()
+    uncounted = graph._uncounted
+    if graph._has_functional_conditionals:
+        graph._uncounted = graph._last_id
     try:
         context.Enter()
         original, result = context.BuildCondBranch(fn)
@@ -139,6 +147,7 @@ def _branch(pred, pivot, which, fn, what):
         context.ExitResult(result)
     finally:
         context.Exit()
+        graph._uncounted = uncounted
     return context, original, result
 
 

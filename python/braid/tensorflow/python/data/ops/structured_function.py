@@ -112,8 +112,13 @@ class _ElementFunction(function._DefinedFunction):
     def __init__(self, func, specs, name, gets_variables_by_value):
         super().__init__(func, [f"args_{i}" for i in range(len(specs))], [s.dtype for s in specs], name)
         self._shapes = [s.shape for s in specs]
+
+        def body(*args):
+            ops.get_default_graph()._has_functional_conditionals = True
+            return func(*args)
+
         graph = function.func_graph_from_py_func(
-            func,
+            body,
             [n for n, _ in self._args],
             [t for _, t in self._args],
             name=name,
