@@ -353,6 +353,6 @@ BD_OP(TensorForestTreePredict) = {
     .attrs = "logits_dimension:int",
     .flags = BD_OP_STATEFUL | BD_OP_NOT_DIFFERENTIABLE,
     .shape = predict_shape,
-    .kernels = BD_KERNELS({.flags = BD_KERNEL_EXPENSIVE, .run = predict_run}),
+    .kernels = BD_KERNELS({.flags = BD_KERNEL_EXPENSIVE | BD_KERNEL_INTERRUPTIBLE, .run = predict_run}),
     .doc = "The logits of each row's leaf; 0 of a tree without nodes.",
 };

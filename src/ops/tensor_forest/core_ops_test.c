@@ -85,6 +85,10 @@ static void a_tree_predicts_by_its_leaves(void **state)
         "InvalidArgument: Row 0 cannot pass the tree");
     RUN(use(&f, "TensorForestTreePredict", "logits_dimension=0", BRAID_FLOAT), "float[1,2] 0",
         "InvalidArgument: logits_dimension must be positive");
+    BD_STATUS(st);
+    const bd_kernel *kernel;
+    bd_kernel_find(f.predict, "CPU", &kernel, st);
+    assert_true(kernel->flags & BD_KERNEL_INTERRUPTIBLE); // it changes no tree
     bd_free(feed);
     f.tree.op = op_test_node(f.live->graph, "DecisionTreeResourceHandleOp", "shared_name=e", NULL, 0);
     RUN(use(&f, "TensorForestTreeIsInitializedOp", NULL, BRAID_INVALID), "", "InvalidArgument: ");

@@ -401,7 +401,7 @@ static braid_code predictions_shape(bd_shape_ctx *c, braid_status *st)
     BD_KERNELS({.state_size = sizeof(bd_rf_binding), .create = (BIND), .destroy = bd_rf_unbind, .run = (RUN)})
 
 #define EXPENSIVE_KERNEL(RUN)                                                                                \
-    BD_KERNELS({.flags = BD_KERNEL_EXPENSIVE,                                                                \
+    BD_KERNELS({.flags = BD_KERNEL_EXPENSIVE | BD_KERNEL_INTERRUPTIBLE,                                      \
                 .state_size = sizeof(bd_rf_binding),                                                         \
                 .create = bd_rf_bind_data,                                                                   \
                 .destroy = bd_rf_unbind,                                                                     \

@@ -575,6 +575,21 @@ static void settings_that_do_not_fit_are_refused(void **state)
     }
 }
 
+static void only_kernels_that_change_no_tree_can_be_interrupted(void **state)
+{
+    (void)state;
+    forest f = new_forest(COMMON, DENSE_SPEC);
+    const braid_op *nodes[] = {f.traverse, f.predict, f.process, f.grow, f.update};
+    for (size_t i = 0; i < BD_COUNTOF(nodes); i++) {
+        BD_STATUS(st);
+        const bd_kernel *kernel;
+        bd_kernel_find(nodes[i], "CPU", &kernel, st);
+        assert_ok(st);
+        assert_int_equal((kernel->flags & BD_KERNEL_INTERRUPTIBLE) != 0, i < 2);
+    }
+    free_forest(&f);
+}
+
 // ---- Leaves that finish early, and candidates that are dropped ----
 
 #define CANDIDATE(FEATURE, A, B)                                                                             \
@@ -619,6 +634,7 @@ int main(void)
         cmocka_unit_test(inputs_that_do_not_fit_are_refused),
         cmocka_unit_test(statistics_that_do_not_fit_are_refused),
         cmocka_unit_test(settings_that_do_not_fit_are_refused),
+        cmocka_unit_test(only_kernels_that_change_no_tree_can_be_interrupted),
         cmocka_unit_test(a_clear_candidate_finishes_a_leaf_early),
     };
     return BD_RUN_TESTS(tests);
