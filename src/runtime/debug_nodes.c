@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "graph/node_resolve.h"
 #include "io/debug_dump.h"
+#include "tensor/charge.h"
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -194,7 +195,13 @@ typedef struct inserter {
     bd_map watches;                          // by the name of the tensor
     const Tensorflow__DebugTensorWatch *all; // of the tensors without a watch of their own; NULL: none
     bd_map devices;                          // of watched nodes
+    bd_charge charge;                        // for the graph, which grows by more than the options' size
 } inserter;
+
+static braid_code charge(inserter *in, size_t more, braid_status *st)
+{
+    return bd_charge_set(&in->charge, bd_graph_bytes(in->g) + more, "The graph with its debug nodes", st);
+}
 
 static bd_named_attr string_attr(const char *name, const char *value)
 {
@@ -235,6 +242,17 @@ static braid_code list_watches(inserter *in, braid_status *st)
         bd_free(name);
     }
     return BRAID_OK;
+}
+
+// What add_copy makes of a watch: each debug op with each URL.
+static size_t specs_bytes(const Tensorflow__DebugTensorWatch *w)
+{
+    size_t bytes = sizeof(bd_bytes) * w->n_debug_ops * w->n_debug_urls;
+    for (size_t i = 0; i < w->n_debug_ops; i++)
+        bytes += strlen(w->debug_ops[i]) * w->n_debug_urls;
+    for (size_t k = 0; k < w->n_debug_urls; k++)
+        bytes += strlen(w->debug_urls[k]) * w->n_debug_ops;
+    return bytes;
 }
 
 // The specification of each debug op for each URL: "Op;URL;1" where the op is gated.
@@ -345,6 +363,7 @@ static braid_code watch_output(inserter *in, braid_out out, const char *tensor_n
     braid_op *copy = NULL;
     bd_op_list debugs = {0};
     const bool is_ref = bd_dtype_is_ref(out.op->output_types[out.index]);
+    if (charge(in, 2 * specs_bytes(w), st)) return st->code; // once more in the node
     if (add_copy(in, out, w, tensor_name, &copy, st)) {
         st->code = BRAID_FAILED_PRECONDITION;
         bd_status_prefix(st, "Failed to create Copy/CopyHost node for tensor %s, due to: ", tensor_name);
@@ -356,6 +375,7 @@ static braid_code watch_output(inserter *in, braid_out out, const char *tensor_n
         braid_op *debug;
         if (!add_debug(in, out, value, tensor_name, w, i, &debug, st)) {
             bd_array_push(&debugs, debug);
+            charge(in, 0, st);
         } else if (w->tolerate_debug_op_creation_failures) {
             bd_info("Tolerating failure to create debug node: tensor name = %s; debug op name = %s",
                     tensor_name, w->debug_ops[i]);
@@ -445,6 +465,7 @@ braid_code bd_debug_add_nodes(braid_graph *g, const Tensorflow__DebugOptions *o,
     bd_consumers_fini(&in.consumers);
     bd_map_fini(&in.watches);
     bd_map_fini(&in.devices);
+    bd_charge_fini(&in.charge);
     return st->code;
 }
 

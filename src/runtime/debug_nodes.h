@@ -26,7 +26,8 @@ void bd_debug_describe(const Tensorflow__DebugOptions *o, bd_strbuf *out);
 
 // Adds the nodes to `g`, the placed graph of a device or of a task before its rewrites, and writes the graph
 // to the debug URLs of `o`. Bodies of loops then run one iteration at a time. FailedPrecondition, with `g` in
-// any state: a debug op cannot be made, and the watch does not tolerate that.
+// any state: a debug op cannot be made, and the watch does not tolerate that. ResourceExhausted: the nodes
+// take more memory than the account of this thread allows.
 braid_code bd_debug_add_nodes(braid_graph *g, const Tensorflow__DebugOptions *o, const bd_fs *fs,
                               braid_status *st);
 

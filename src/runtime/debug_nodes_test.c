@@ -1,6 +1,7 @@
 // Debug nodes: what a run with watches writes, and what it refuses.
 #include "runtime/debug_nodes.h"
 
+#include "base/account.h"
 #include "base/alloc.h"
 #include "io/testing/temp_dir.h"
 #include "runtime/testing/test_graph.h"
@@ -275,6 +276,38 @@ static void urls_other_than_of_directories_are_refused(void **state)
     tg_close(s, g);
 }
 
+// Each debug op is written with each URL, for each watched tensor.
+static void watches_count_against_the_memory_of_their_client(void **state)
+{
+    (void)state;
+    braid_graph *g = braid_graph_new();
+    for (int i = 0; i < 50; i++)
+        tg_int(g, NULL, i);
+    watched w;
+    watched_init(&w);
+    char *ops[20], *url = bd_calloc(1, 20001);
+    for (size_t i = 0; i < BD_COUNTOF(ops); i++)
+        ops[i] = "DebugIdentity";
+    memset(url, 'x', 20000);
+    memcpy(url, "file://", strlen("file://"));
+    Tensorflow__DebugTensorWatch *all = watch(&w, "*", -1, NULL);
+    all->debug_ops = ops;
+    all->n_debug_ops = BD_COUNTOF(ops);
+    all->debug_urls = &url;
+    bd_account *account = bd_account_new("alice", 4 << 20, 0);
+    const bd_account_turn turn = bd_account_enter(account);
+    BD_STATUS(st);
+    bd_debug_add_nodes(g, &w.options, bd_fs_current, st);
+    bd_account_leave(turn);
+    assert_error(st, BRAID_RESOURCE_EXHAUSTED, "The graph with its debug nodes would take ");
+    assert_true(bd_account_take(account, 4 << 20)); // nothing is counted any more
+    bd_account_give(account, 4 << 20);
+    bd_account_unref(account);
+    bd_free(url);
+    watched_fini(&w);
+    braid_graph_free(g);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -283,6 +316,7 @@ int main(void)
         cmocka_unit_test(a_variable_is_written_as_it_was_before_its_update),
         cmocka_unit_test(a_debug_op_that_cannot_be_made_fails_the_run_unless_it_is_tolerated),
         cmocka_unit_test(urls_other_than_of_directories_are_refused),
+        cmocka_unit_test(watches_count_against_the_memory_of_their_client),
     };
     return BD_RUN_TESTS(tests);
 }
