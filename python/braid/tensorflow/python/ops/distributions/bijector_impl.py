@@ -12,7 +12,6 @@ from braid.tensorflow.python.framework import tensor_shape
 from braid.tensorflow.python.framework import tensor_util
 from braid.tensorflow.python.ops import array_ops
 from braid.tensorflow.python.ops import check_ops
-from braid.tensorflow.python.ops import control_flow_ops
 from braid.tensorflow.python.ops import math_ops
 
 __all__ = ["Bijector"]
@@ -29,7 +28,7 @@ class _Mapping:
     """A pair of x and y, and the inverse Jacobian's determinants that are known, by the rank of an event."""
 
     def __init__(self, x=None, y=None):
-        self.x, self.y, self.ildj = x, y, {}
+        self.x, self.y, self.ildj, self.ranks = x, y, {}, []
 
 
 class Bijector(metaclass=abc.ABCMeta):
@@ -158,10 +157,10 @@ class Bijector(metaclass=abc.ABCMeta):
     def _inverse(self, y):
         raise NotImplementedError("inverse not implemented.")
 
-    def _forward_log_det_jacobian(self, x):
+    def _forward_log_det_jacobian(self, x, **kwargs):
         raise NotImplementedError("forward_log_det_jacobian not implemented.")
 
-    def _inverse_log_det_jacobian(self, y):
+    def _inverse_log_det_jacobian(self, y, **kwargs):
         raise NotImplementedError("inverse_log_det_jacobian not implemented.")
 
     def _call_forward(self, x, name, **kwargs):
@@ -196,7 +195,11 @@ class Bijector(metaclass=abc.ABCMeta):
 
     def _call_inverse_log_det_jacobian(self, y, event_ndims, name, **kwargs):
         with self._name_scope(name, [y]):
-            return self._ildj(self._tensor(y, "y"), True, event_ndims, kwargs)
+            if self._ndims_key(event_ndims) in self._constant_ildj:
+                return self._constant_ildj[self._ndims_key(event_ndims)]
+            y = self._tensor(y, "y")
+            with ops.control_dependencies(self._check_event_ndims(self.inverse_min_event_ndims, event_ndims)):
+                return self._ildj(y, True, event_ndims, kwargs)
 
     def inverse_log_det_jacobian(self, y, event_ndims, name="inverse_log_det_jacobian"):
         """log(det(dx/dy)), of events of y that have the rank event_ndims."""
@@ -208,7 +211,10 @@ class Bijector(metaclass=abc.ABCMeta):
                 "forward_log_det_jacobian cannot be implemented for non-injective transforms."
             )
         with self._name_scope(name, [x]):
-            return -self._ildj(self._tensor(x, "x"), False, event_ndims, kwargs)
+            with ops.control_dependencies(self._check_event_ndims(self.forward_min_event_ndims, event_ndims)):
+                if self._ndims_key(event_ndims) in self._constant_ildj:
+                    return -1.0 * self._constant_ildj[self._ndims_key(event_ndims)]
+                return -self._ildj(self._tensor(x, "x"), False, event_ndims, kwargs)
 
     def forward_log_det_jacobian(self, x, event_ndims, name="forward_log_det_jacobian"):
         """log(det(dy/dx)), of events of x that have the rank event_ndims."""
@@ -216,62 +222,75 @@ class Bijector(metaclass=abc.ABCMeta):
 
     def _ildj(self, given, is_y, event_ndims, kwargs):
         """The logarithm of the inverse's determinant, at a given y or a given x."""
-        least = self.inverse_min_event_ndims if is_y else self.forward_min_event_ndims
-        with ops.control_dependencies(self._check_event_ndims(least, event_ndims)):
-            rank = self._static_ndims(event_ndims)
-            if not self._is_injective:
-                values = self._inverse_log_det_jacobian(given, **kwargs)
-                each = zip(self._inverse(given, **kwargs), values)
-                return tuple(self._sum_over_event(x, v, least, event_ndims) for x, v in each)
-            if rank is not None and rank in self._constant_ildj:
-                return self._constant_ildj[rank]
-            known, key = self._from_y if is_y else self._from_x, (id(given), _key(kwargs))
-            if rank is not None and key in known and rank in known[key].ildj:
-                return known[key].ildj[rank]
-            own, other = "_inverse_log_det_jacobian", "_forward_log_det_jacobian"
-            if not is_y:
-                own, other = other, own
-            value = self._determinant(own, given, kwargs) if self._defines(own) else None
-            if value is None and self._defines(other):
-                through = self._call_inverse if is_y else self._call_forward
-                value = -getattr(self, other)(through(given, own.strip("_"), **kwargs), **kwargs)
-            if value is None:
-                raise NotImplementedError(f"{own.strip('_')} not implemented.")
-            value = value if is_y else -value
-            value = self._sum_over_event(given, value, least, event_ndims)
-            mapping = known.get(key) or (_Mapping(y=given) if is_y else _Mapping(x=given))
-            if rank is not None:
-                mapping.ildj[rank] = value
-                if self.is_constant_jacobian:
-                    self._constant_ildj[rank] = value
-            self._remember(mapping, kwargs)
-            return value
-
-    def _determinant(self, method, given, kwargs):
-        """What a method returns, None where it says that it is not implemented, as an Inline's may."""
+        if not self._is_injective:
+            return self._ildj_of_each_x(given, event_ndims, kwargs)
+        key, rank_key = (id(given), _key(kwargs)), self._ndims_key(event_ndims)
+        mapping = (self._from_y if is_y else self._from_x).get(key)
+        mapping = mapping or (_Mapping(y=given) if is_y else _Mapping(x=given))
+        if rank_key in mapping.ildj:
+            return mapping.ildj[rank_key]
+        y_least, x_least = self.inverse_min_event_ndims, self.forward_min_event_ndims
+        # The method for what is given comes first, and then the other one at what is made of it.
         try:
-            return getattr(self, method)(given, **kwargs)
-        except NotImplementedError:
-            return None
+            if is_y:
+                value = self._inverse_log_det_jacobian(given, **kwargs)
+                value = self._sum_over_event(given, value, y_least, event_ndims)
+            else:
+                value = -self._forward_log_det_jacobian(given, **kwargs)
+                value = self._sum_over_event(given, value, x_least, event_ndims)
+        except NotImplementedError as error:
+            try:
+                if is_y:
+                    x = self._inverse(given, **kwargs) if mapping.x is None else mapping.x
+                    value = -self._forward_log_det_jacobian(x, **kwargs)
+                    value = self._sum_over_event(x, value, x_least, event_ndims)
+                    mapping.x = x
+                else:
+                    y = self._forward(given, **kwargs) if mapping.y is None else mapping.y
+                    value = self._inverse_log_det_jacobian(y, **kwargs)
+                    value = self._sum_over_event(y, value, y_least, event_ndims)
+                    mapping.y = y
+            except NotImplementedError:
+                raise error
+        mapping.ildj[rank_key] = value
+        mapping.ranks.append(event_ndims)  # keeps a tensor, whose identity is the key
+        if self.is_constant_jacobian:
+            self._constant_ildj[rank_key] = value
+        self._remember(mapping, kwargs)
+        return value
 
-    def _defines(self, method):
-        return getattr(type(self), method) is not getattr(Bijector, method)
+    def _ildj_of_each_x(self, y, event_ndims, kwargs):
+        try:
+            values, least = self._inverse_log_det_jacobian(y, **kwargs), self.inverse_min_event_ndims
+            return tuple(self._sum_over_event(y, value, least, event_ndims) for value in values)
+        except NotImplementedError as error:
+            try:
+                x = self._inverse(y, **kwargs)
+                values, least = self._forward_log_det_jacobian(x, **kwargs), self.forward_min_event_ndims
+                return tuple(self._sum_over_event(x, -value, least, event_ndims) for value in values)
+            except NotImplementedError:
+                raise error
+
+    def _ndims_key(self, event_ndims):
+        return ("tensor", id(event_ndims)) if tensor_util.is_tensor(event_ndims) else int(event_ndims)
 
     def _sum_over_event(self, y, value, least, event_ndims):
         """Sums values, one for each event of the least rank, over the other dimensions of events."""
-        rank = self._static_ndims(event_ndims)
-        if rank is not None:
-            axes = ops.convert_to_tensor(list(range(-rank, -least)), dtypes.int32)
+        rank = array_ops.rank(y)
+        sizes = array_ops.shape(y)[rank - event_ndims : rank - least]
+        # A value that does not vary over the dimensions of an event is one for all of them.
+        ones = array_ops.ones(sizes, value.dtype)
+        known = self._static_ndims(event_ndims)
+        if known is None:
+            axes = math_ops.range(-(event_ndims - least), 0)
         else:
-            axes = math_ops.range(-event_ndims, -least)
-        if self.is_constant_jacobian:
-            sizes = array_ops.gather(array_ops.shape(y), math_ops.add(axes, array_ops.rank(y)))
-            value = array_ops.ones(sizes, value.dtype) * value
-        elif least == 0:  # a value that does not vary over the dimensions of an event is one for all of them
-            value = array_ops.ones_like(y, dtype=value.dtype) * value
-        if rank is None:
-            return math_ops.reduce_sum(value, axis=math_ops.range(-(event_ndims - least), 0))
-        return math_ops.reduce_sum(value, axis=[-i for i in range(1, rank - least + 1)])
+            axes = [-i for i in range(1, known - least + 1)]
+        total = math_ops.reduce_sum(ones * value, axis=axes)
+        if known is not None and y.shape.ndims is not None and value.shape.ndims is not None:
+            outer = y.shape[y.shape.ndims - known : y.shape.ndims - least]
+            shape = array_ops.broadcast_static_shape(value.shape, outer)
+            total.set_shape(shape[: shape.ndims - (known - least)])
+        return total
 
     def _check_event_ndims(self, least, event_ndims):
         """Operations that check the rank of events in the step. ValueError: it is known to be wrong."""
@@ -279,21 +298,22 @@ class Bijector(metaclass=abc.ABCMeta):
         if not event_ndims.dtype.is_integer:
             raise ValueError(f"Expected integer dtype, got dtype {event_ndims.dtype}")
         checks = []
-        if event_ndims.shape.ndims is not None:
-            if event_ndims.shape.ndims != 0:
-                raise ValueError(f"Expected scalar event_ndims, got shape {event_ndims.shape}")
-        elif self.validate_args:
-            checks.append(check_ops.assert_rank(event_ndims, 0, message="Expected scalar."))
         rank = tensor_util.constant_value(event_ndims)
+        if event_ndims.shape.ndims not in (None, 0):
+            raise ValueError(f"Expected scalar event_ndims, got shape {event_ndims.shape}")
         if rank is not None:
             if least > rank:
                 raise ValueError(f"event_ndims ({rank}) must be larger than min_event_ndims ({least})")
         elif self.validate_args:
             checks.append(check_ops.assert_greater_equal(event_ndims, least))
+        if event_ndims.shape.ndims is None and self.validate_args:
+            checks.append(check_ops.assert_rank(event_ndims, 0, message="Expected scalar."))
         return checks
 
     def _static_ndims(self, event_ndims):
-        rank = tensor_util.constant_value(ops.convert_to_tensor(event_ndims))
+        if not tensor_util.is_tensor(event_ndims):
+            return int(event_ndims)
+        rank = tensor_util.constant_value(event_ndims)
         return None if rank is None or np.ndim(rank) else int(rank)
 
     # ---- What is known ----
@@ -309,6 +329,11 @@ class Bijector(metaclass=abc.ABCMeta):
             self._from_x[id(mapping.x), _key(kwargs)] = mapping
         if mapping.y is not None:
             self._from_y[id(mapping.y), _key(kwargs)] = mapping
+
+    def _init_scope(self, name, values=None):
+        """The scope of the nodes that a constructor makes for the bijector of this name."""
+        self._name, self._graph_parents = name, []
+        return self._name_scope("init", values)
 
     @contextlib.contextmanager
     def _name_scope(self, name=None, values=None):

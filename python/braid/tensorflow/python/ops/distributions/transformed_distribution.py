@@ -2,9 +2,9 @@
 
 import numpy as np
 
+from braid.tensorflow.python.framework import constant_op
 from braid.tensorflow.python.framework import dtypes
 from braid.tensorflow.python.framework import ops
-from braid.tensorflow.python.framework import tensor_shape
 from braid.tensorflow.python.framework import tensor_util
 from braid.tensorflow.python.ops import array_ops
 from braid.tensorflow.python.ops import check_ops
@@ -41,27 +41,28 @@ class TransformedDistribution(distribution.Distribution):
         parameters = dict(locals())
         name = name or ("" if bijector is None else bijector.name) + distribution.name
         with ops.name_scope(name, values=[event_shape, batch_shape]) as name:
+            self._zero = constant_op.constant(0, dtype=dtypes.int32, name="zero")
+            self._empty = constant_op.constant([], dtype=dtypes.int32, name="empty")
             if bijector is None:
                 bijector = identity_bijector.Identity(validate_args=validate_args)
-            self._new_batch, batch_ndims = _override(
-                batch_shape,
-                distribution.batch_shape,
-                distribution.is_scalar_batch,
-                validate_args,
-                "batch_shape",
+            batch = self._override(batch_shape, distribution.is_scalar_batch(), validate_args, "batch_shape")
+            self._override_batch_shape = batch
+            self._is_batch_override = _not(_equal(_length(batch), self._zero))
+            self._is_maybe_batch_override = _may_have_elements(batch)
+            event = self._override(event_shape, distribution.is_scalar_event(), validate_args, "event_shape")
+            self._override_event_shape = event
+            self._is_event_override = _not(_equal(_length(event), self._zero))
+            self._is_maybe_event_override = _may_have_elements(event)
+            # Samples of the event's shape have the batch behind it: these dimensions are exchanged.
+            self._needs_rotation = _all(
+                self._is_event_override,
+                _not(self._is_batch_override),
+                _not(distribution.is_scalar_batch()),
             )
-            self._new_event, event_ndims = _override(
-                event_shape,
-                distribution.event_shape,
-                distribution.is_scalar_event,
-                validate_args,
-                "event_shape",
-            )
+            event_ndims = _length(event)
+            self._rotate_ndims = _pick(self._needs_rotation, event_ndims, 0)
+            self._reduce_event_indices = math_ops.range(self._rotate_ndims - event_ndims, self._rotate_ndims)
         self._distribution, self._bijector = distribution, bijector
-        # Samples of the event's shape have the batch behind it: these dimensions are exchanged.
-        turned = bool(event_ndims) and not batch_ndims and distribution.batch_shape.ndims != 0
-        self._turned_ndims = event_ndims if turned else 0
-        self._event_axes = [i - event_ndims + self._turned_ndims for i in range(event_ndims)]
         super().__init__(
             dtype=distribution.dtype,
             reparameterization_type=distribution.reparameterization_type,
@@ -82,58 +83,83 @@ class TransformedDistribution(distribution.Distribution):
         return self._bijector
 
     def _event_shape_tensor(self):
-        own = self._new_event if self._event_axes else self.distribution.event_shape_tensor()
-        return self.bijector.forward_event_shape_tensor(own)
+        own = self.distribution.event_shape_tensor()
+        shape = util.pick_vector(self._is_event_override, self._override_event_shape, own)
+        return self.bijector.forward_event_shape_tensor(shape)
 
     def _event_shape(self):
-        if self._event_axes:
-            own = tensor_util.constant_value_as_shape(self._new_event)
-        else:
-            own = self.distribution.event_shape
+        override = tensor_util.constant_value_as_shape(self._override_event_shape)
+        own = override if self._is_maybe_event_override else self.distribution.event_shape
         return self.bijector.forward_event_shape(own)
 
     def _batch_shape_tensor(self):
-        return self.distribution.batch_shape_tensor() if self._new_batch is None else self._new_batch
+        own = self.distribution.batch_shape_tensor()
+        return util.pick_vector(self._is_batch_override, self._override_batch_shape, own)
 
     def _batch_shape(self):
-        if self._new_batch is None:
-            return self.distribution.batch_shape
-        return tensor_util.constant_value_as_shape(self._new_batch)
+        override = tensor_util.constant_value_as_shape(self._override_batch_shape)
+        return override if self._is_maybe_batch_override else self.distribution.batch_shape
 
-    def _turn(self, x, by):
-        """Moves the first `by` dimensions behind the others; the last ones to the front where it is
-        negative."""
-        if not by:
+    def _override(self, shape, is_scalar, validate_args, name):
+        """A shape in place of a distribution's own, which must be a scalar's; empty where there is none."""
+        shape = ops.convert_to_tensor([] if shape is None else shape, dtype=dtypes.int32, name=name)
+        if shape.get_shape().ndims not in (None, 1):
+            raise ValueError("shape override must be a vector")
+        is_empty = _equal(_length(shape), 0)
+        if tensor_util.constant_value(is_empty):
+            return self._empty
+        checks = []
+        if shape.get_shape().ndims is None and validate_args:
+            checks.append(check_ops.assert_rank(shape, 1, message="shape override must be a vector"))
+        known, message = tensor_util.constant_value(shape), "shape override must have positive elements"
+        if known is not None:
+            if (known <= 0).any():
+                raise ValueError(message)
+        elif validate_args:
+            checks.append(check_ops.assert_positive(shape, message=message))
+        is_wrong, message = _all(_not(is_scalar), _not(is_empty)), "base distribution not scalar"
+        if tensor_util.constant_value(is_wrong) is not None:
+            if tensor_util.constant_value(is_wrong):
+                raise ValueError(message)
+        elif validate_args:
+            checks.append(check_ops.assert_equal(is_wrong, False, message=message))
+        return control_flow_ops.with_dependencies(checks, shape) if checks else shape
+
+    def _maybe_rotate_dims(self, x, rotate_right=False):
+        """Moves the event's dimensions from the front to the back, or the other way."""
+        is_needed = tensor_util.constant_value(self._needs_rotation)
+        if is_needed is not None and not is_needed:
             return x
-        ndims = util.prefer_static_rank(x)
-        by = by if by > 0 else ndims + by
-        return array_ops.transpose(x, array_ops.concat([math_ops.range(by, ndims), math_ops.range(0, by)], 0))
+        ndims = array_ops.rank(x)
+        n = ndims - self._rotate_ndims if rotate_right else self._rotate_ndims
+        return array_ops.transpose(x, _concat(math_ops.range(n, ndims), math_ops.range(0, n)))
 
     def _sample_n(self, n, seed=None, **distribution_kwargs):
-        shapes = [s for s in (self._new_batch, self._new_event) if s is not None]
-        shapes = [*shapes, [n]] if self._turned_ndims else [[n], *shapes]
-        shape = array_ops.concat(shapes, 0) if len(shapes) > 1 else shapes[0]
+        shape = _concat(
+            util.pick_vector(self._needs_rotation, self._empty, [n]),
+            self._override_batch_shape,
+            self._override_event_shape,
+            util.pick_vector(self._needs_rotation, [n], self._empty),
+        )
         x = self.distribution.sample(sample_shape=shape, seed=seed, **distribution_kwargs)
-        return self._turn(x, self._turned_ndims)
+        return self._maybe_rotate_dims(x)
 
     def _call_sample_n(self, sample_shape, seed, name, bijector_kwargs=None, distribution_kwargs=None):
         with self._name_scope(name, values=[sample_shape]):
             sample_shape = ops.convert_to_tensor(sample_shape, dtype=dtypes.int32, name="sample_shape")
-            sample_shape = array_ops.reshape(sample_shape, [-1])
-            known = tensor_util.constant_value(sample_shape)
-            n = math_ops.reduce_prod(sample_shape) if known is None else int(np.prod(known, dtype=np.int64))
+            sample_shape, n = self._expand_sample_shape_to_vector(sample_shape, "sample_shape")
             x = self._sample_n(n, seed, **(distribution_kwargs or {}))
-            x = array_ops.reshape(x, array_ops.concat([sample_shape, array_ops.shape(x)[1:]], 0))
+            inner = array_ops.shape(x)[1:]
+            x = array_ops.reshape(x, array_ops.concat([sample_shape, inner], 0))
             y = self.bijector.forward(x, **(bijector_kwargs or {}))
-            if known is not None:
-                inner = self.batch_shape.concatenate(self.event_shape)
-                y.set_shape(tensor_shape.TensorShape(known.tolist()).concatenate(inner))
-            return y
+            return self._set_sample_static_shape(y, sample_shape)
 
     def _event_ndims(self):
         if self.event_shape.ndims is not None:
             return self.event_shape.ndims
-        return array_ops.size(self.event_shape_tensor())
+        ndims = array_ops.size(self.event_shape_tensor())
+        known = util.maybe_get_static_value(ndims)
+        return ndims if known is None else int(known)
 
     def _of_each_x(self, y, finish, bijector_kwargs):
         """finish(x, log det of the inverse) for each x that y comes from."""
@@ -144,8 +170,8 @@ class TransformedDistribution(distribution.Distribution):
             x, ildj = (x,), (ildj,)
         made = []
         for x_i, ildj_i in zip(x, ildj):
-            value = finish(self._turn(x_i, -self._turned_ndims), ildj_i)
-            if self._event_axes and isinstance(ndims, int) and y.get_shape().ndims is not None:
+            value = finish(self._maybe_rotate_dims(x_i, rotate_right=True), ildj_i)
+            if self._is_maybe_event_override and isinstance(ndims, int) and y.get_shape().ndims is not None:
                 outer = y.get_shape()[: y.get_shape().ndims - ndims]
                 value.set_shape(array_ops.broadcast_static_shape(outer, self.batch_shape))
             made.append(value)
@@ -154,8 +180,8 @@ class TransformedDistribution(distribution.Distribution):
     def _log_prob(self, y, bijector_kwargs=None, distribution_kwargs=None):
         def finish(x, ildj):
             value = self.distribution.log_prob(x, **(distribution_kwargs or {}))
-            if self._event_axes:
-                value = math_ops.reduce_sum(value, self._event_axes)
+            if self._is_maybe_event_override:
+                value = math_ops.reduce_sum(value, self._reduce_event_indices)
             return value + math_ops.cast(ildj, value.dtype)
 
         made = self._of_each_x(y, finish, bijector_kwargs or {})
@@ -164,15 +190,15 @@ class TransformedDistribution(distribution.Distribution):
     def _prob(self, y, bijector_kwargs=None, distribution_kwargs=None):
         def finish(x, ildj):
             value = self.distribution.prob(x, **(distribution_kwargs or {}))
-            if self._event_axes:
-                value = math_ops.reduce_prod(value, self._event_axes)
+            if self._is_maybe_event_override:
+                value = math_ops.reduce_prod(value, self._reduce_event_indices)
             return value * math_ops.exp(math_ops.cast(ildj, value.dtype))
 
         made = self._of_each_x(y, finish, bijector_kwargs or {})
         return made[0] if len(made) == 1 else sum(made)
 
     def _of_numbers(self, what):
-        if self._event_axes:
+        if self._is_maybe_event_override:
             raise NotImplementedError(f"{what} is not implemented when overriding event_shape")
         if not self.bijector._is_injective:
             raise NotImplementedError(f"{what} is not implemented when bijector is not injective.")
@@ -204,44 +230,83 @@ class TransformedDistribution(distribution.Distribution):
         if not self.bijector._is_injective:
             raise NotImplementedError("entropy is not implemented when bijector is not injective.")
         entropy = self.distribution.entropy()
-        if self._event_axes:
-            entropy *= math_ops.cast(math_ops.reduce_prod(self._new_event), entropy.dtype.base_dtype)
-        if self._new_batch is not None:
-            entropy += array_ops.zeros(self._new_batch, entropy.dtype)
+        if self._is_maybe_event_override:
+            size = math_ops.reduce_prod(self._override_event_shape)
+            entropy *= math_ops.cast(size, entropy.dtype.base_dtype)
+        if self._is_maybe_batch_override:
+            ones = _ones_like(self._override_batch_shape)
+            shape = array_ops.concat([ones, self.distribution.batch_shape_tensor()], 0)
+            entropy = array_ops.reshape(entropy, shape)
+            ones = _ones_like(self.distribution.batch_shape_tensor())
+            multiples = array_ops.concat([self._override_batch_shape, ones], 0)
+            entropy = array_ops.tile(entropy, multiples)
         shape = array_ops.concat([self.batch_shape_tensor(), self.event_shape_tensor()], 0)
-        ildj = self.bijector.inverse_log_det_jacobian(
-            array_ops.zeros(shape, self.dtype), event_ndims=self._event_ndims()
-        )
+        zeros = array_ops.zeros(shape, self.dtype)
+        ndims = self.event_shape.ndims
+        ndims = array_ops.size(self.event_shape_tensor()) if ndims is None else ndims
+        ildj = self.bijector.inverse_log_det_jacobian(zeros, event_ndims=ndims)
         entropy -= math_ops.cast(ildj, entropy.dtype)
         entropy.set_shape(self.batch_shape)
         return entropy
 
 
-def _override(shape, own, is_scalar, validate_args, name):
-    """A shape in place of a distribution's own, which must be a scalar's: (tensor or None, its length)."""
-    if shape is None:
-        return None, 0
-    shape = ops.convert_to_tensor(shape, dtype=dtypes.int32, name=name)
-    if shape.get_shape().ndims != 1 or not shape.get_shape().is_fully_defined():
-        if shape.get_shape().ndims in (None, 1):
-            raise NotImplementedError(f"{name}: Braid needs to know how many dimensions it has")
-        raise ValueError("shape override must be a vector")
-    ndims = shape.get_shape().as_list()[0]
-    if ndims == 0:
-        return None, 0
+# Functions of tensors that are constants where their arguments are known.
+
+
+def _known(x):
+    return tensor_util.constant_value(ops.convert_to_tensor(x))
+
+
+def _all(*conditions):
+    known = [_known(x) for x in conditions]
+    if any(x is not None and not x for x in known):
+        return constant_op.constant(False)
+    if all(x is not None for x in known):
+        return constant_op.constant(True)
+    return math_ops.logical_and(*conditions) if len(conditions) == 2 else math_ops.reduce_all(conditions)
+
+
+def _not(x):
+    known = _known(x)
+    return math_ops.logical_not(x) if known is None else constant_op.constant(not known)
+
+
+def _equal(x, y):
+    known = _known(x), _known(y)
+    if any(value is None for value in known):
+        return math_ops.equal(x, y)
+    return constant_op.constant(bool(np.array_equal(*known)))
+
+
+def _concat(*vectors):
+    known = [_known(x) for x in vectors]
+    if any(x is None for x in known):
+        return array_ops.concat(vectors, 0)
+    return constant_op.constant([int(x) for vector in known for x in vector], dtype=dtypes.int32)
+
+
+def _pick(condition, when_true, when_false):
+    known = _known(condition)
+    if known is None:
+        return array_ops.where_v2(condition, when_true, when_false)
+    return when_true if known else when_false
+
+
+def _ones_like(x):
+    if x.get_shape().is_fully_defined():
+        return array_ops.ones(x.get_shape().as_list(), dtype=x.dtype)
+    return array_ops.ones_like(x)
+
+
+def _length(shape):
+    """How many dimensions a shape has. ValueError: it is no vector."""
+    if shape.get_shape().ndims not in (None, 1):
+        raise ValueError("input is not a valid shape: not 1D")
+    if shape.get_shape().is_fully_defined():
+        return constant_op.constant(shape.get_shape().as_list()[0])
+    return array_ops.shape(shape)[0]
+
+
+def _may_have_elements(shape):
     known = tensor_util.constant_value(shape)
-    if known is not None and (known <= 0).any():
-        raise ValueError("shape override must have positive elements")
-    if own.ndims is not None and own.ndims > 0:
-        raise ValueError("base distribution not scalar")
-    if validate_args:
-        checks = []
-        if known is None:
-            message = "shape override must have positive elements"
-            checks.append(check_ops.assert_positive(shape, message=message))
-        if own.ndims is None:
-            message = "base distribution not scalar"
-            checks.append(check_ops.assert_equal(is_scalar(), True, message=message))
-        if checks:
-            shape = control_flow_ops.with_dependencies(checks, shape)
-    return shape, ndims
+    return known is None or known.size != 0

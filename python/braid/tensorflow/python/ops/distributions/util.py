@@ -221,10 +221,8 @@ def embed_check_integer_casting_closed(
 
 
 def maybe_get_static_value(x, dtype=None):
-    """The value of x as an array of numpy, None where it is known only in the step."""
-    if x is None:
-        return None
-    value = x if isinstance(x, np.ndarray) else tensor_util.constant_value(ops.convert_to_tensor(x))
+    """The value of a tensor as an array of numpy, None where it is known only in the step; another x itself."""
+    value = tensor_util.constant_value(x) if tensor_util.is_tensor(x) else x
     return value if value is None or dtype is None else np.array(value, dtype)
 
 
@@ -330,12 +328,18 @@ def rotate_transpose(x, shift, name="rotate_transpose"):
     with ops.name_scope(name, values=[x, shift]):
         x = ops.convert_to_tensor(x, name="x")
         shift = ops.convert_to_tensor(shift, name="shift")
+        check_ops.assert_integer(shift)
         static, rank = tensor_util.constant_value(shift), x.shape.ndims
         if rank is not None and static is not None:
-            return x if rank < 2 else array_ops.transpose(x, np.roll(np.arange(rank), static))
+            if rank < 2 or static % rank == 0:
+                return x
+            return array_ops.transpose(x, np.roll(np.arange(rank), static))
         rank = array_ops.rank(x)
-        order = math_ops.floormod(math_ops.range(rank) - shift, math_ops.maximum(rank, 1))
-        return array_ops.transpose(x, order)
+        left = array_ops.where_v2(
+            shift < 0, math_ops.floormod(-shift, rank), rank - math_ops.floormod(shift, rank)
+        )
+        first, last = math_ops.range(0, left), math_ops.range(left, rank)
+        return array_ops.transpose(x, array_ops.concat([last, first], 0))
 
 
 def fill_triangular(x, upper=False, name=None):
@@ -359,13 +363,16 @@ def fill_triangular(x, upper=False, name=None):
             n = math_ops.cast(whole - 0.5 + 1e-3, dtypes.int32)
             shape = x.shape.with_rank_at_least(1)[:-1].concatenate([None, None])
         # The n * n numbers are the vector without its first n elements, and the whole of it, reversed.
+        last = prefer_static_rank(x) - 1
         tail = x[..., n:]
         numbers = (
-            [x, array_ops.reverse(tail, axis=[-1])] if upper else [tail, array_ops.reverse(x, axis=[-1])]
+            [x, array_ops.reverse(tail, axis=[last])] if upper else [tail, array_ops.reverse(x, axis=[last])]
         )
-        made = array_ops.concat(numbers, axis=-1)
-        batch = array_ops.shape(x)[:-1]
-        made = array_ops.reshape(made, array_ops.concat([batch, [n, n]], axis=0))
+        if shape.is_fully_defined():
+            whole = shape.as_list()
+        else:
+            whole = array_ops.concat([array_ops.shape(x)[:-1], [n, n]], axis=0)
+        made = array_ops.reshape(array_ops.concat(numbers, axis=-1), whole)
         made = array_ops.matrix_band_part(made, num_lower=0 if upper else -1, num_upper=-1 if upper else 0)
         made.set_shape(shape)
         return made
@@ -385,9 +392,12 @@ def fill_triangular_inverse(x, upper=False, name=None):
             shape = x.shape.with_rank_at_least(2)[:-2].concatenate([None])
         # One row holds the first n numbers. Of the others, each place of the triangle and the opposite place
         # (which is 0) hold one number; the sum of both, from the front, is the rest of the vector.
-        first = x[..., 0, :] if upper else array_ops.reverse(x[..., n - 1, :], axis=[-1])
-        rows = x[..., 1:, :] if upper else x[..., : n - 1, :]
-        both = rows + array_ops.reverse(rows, axis=[-1, -2])
+        rank = prefer_static_rank(x)
+        if upper:
+            first, rows = x[..., 0, :], x[..., 1:, :]
+        else:
+            first, rows = array_ops.reverse(x[..., -1, :], axis=[rank - 2]), x[..., :-1, :]
+        both = rows + array_ops.reverse(array_ops.reverse(rows, axis=[rank - 1]), axis=[rank - 2])
         flat = array_ops.reshape(both, array_ops.concat([array_ops.shape(x)[:-2], [n * (n - 1)]], axis=0))
         made = array_ops.concat([first, flat[..., : length - n]], axis=-1)
         made.set_shape(shape)
@@ -400,12 +410,21 @@ def tridiag(below=None, diag=None, above=None, name=None):
     ValueError: none is given.
     """
 
+    def band(values, part, rows, columns):
+        """The matrix of a vector with zeros at its ends on the diagonal, without a row and a column."""
+        values = ops.convert_to_tensor(values, name=part)
+        zeros = array_ops.concat([array_ops.shape(values)[:-1], [1]], axis=0)
+        zeros = array_ops.zeros(zeros, dtype=values.dtype)
+        return array_ops.matrix_diag(array_ops.concat([zeros, values, zeros], axis=-1))[..., rows, columns]
+
     with ops.name_scope(name, "tridiag", [below, diag, above]):
-        parts = [
-            array_ops.matrix_diag(ops.convert_to_tensor(values), k=k)
-            for k, values in ((-1, below), (0, diag), (1, above))
-            if values is not None
-        ]
+        parts = []
+        if below is not None:
+            parts.append(band(below, "below", slice(None, -1), slice(1, None)))
+        if diag is not None:
+            parts.append(array_ops.matrix_diag(ops.convert_to_tensor(diag, name="diag")))
+        if above is not None:
+            parts.append(band(above, "above", slice(1, None), slice(None, -1)))
         if not parts:
             raise ValueError("Must specify at least one of `below`, `diag`, `above`.")
         return functools.reduce(lambda a, b: a + b, parts)

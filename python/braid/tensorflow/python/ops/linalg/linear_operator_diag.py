@@ -75,23 +75,24 @@ class LinearOperatorDiag(linear_operator.LinearOperator):
         return math_ops.conj(self._diag) if adjoint else self._diag
 
     def _matmul(self, x, adjoint=False, adjoint_arg=False):
-        return array_ops.expand_dims(self._factor(adjoint), -1) * (linalg.adjoint(x) if adjoint_arg else x)
+        factor = self._factor(adjoint)
+        x = linalg.adjoint(x) if adjoint_arg else x
+        return array_ops.expand_dims(factor, -1) * x
 
     def _matvec(self, x, adjoint=False):
         return self._factor(adjoint) * x
 
     def _solve(self, rhs, adjoint=False, adjoint_arg=False):
-        return (linalg.adjoint(rhs) if adjoint_arg else rhs) / array_ops.expand_dims(
-            self._factor(adjoint), -1
-        )
+        factor = self._factor(adjoint)
+        rhs = linalg.adjoint(rhs) if adjoint_arg else rhs
+        return rhs * array_ops.expand_dims(1.0 / factor, -1)
 
     def _determinant(self):
         return math_ops.reduce_prod(self._diag, axis=[-1])
 
     def _log_abs_determinant(self):
-        return math_ops.cast(
-            math_ops.reduce_sum(math_ops.log(math_ops.abs(self._diag)), axis=[-1]), self.dtype
-        )
+        made = math_ops.reduce_sum(math_ops.log(math_ops.abs(self._diag)), axis=[-1])
+        return math_ops.cast(made, dtype=self.dtype) if self.dtype.is_complex else made
 
     def _to_dense(self):
         return array_ops.matrix_diag(self._diag)
@@ -100,4 +101,5 @@ class LinearOperatorDiag(linear_operator.LinearOperator):
         return self.diag
 
     def _add_to_tensor(self, x):
-        return array_ops.matrix_set_diag(x, self._diag + array_ops.matrix_diag_part(x))
+        diagonal = array_ops.matrix_diag_part(x)
+        return array_ops.matrix_set_diag(x, self._diag + diagonal)

@@ -54,6 +54,29 @@ class SizedOperator(linear_operator.LinearOperator):
             return x
         return control_flow_ops.with_dependencies([util.assert_compatible_matrix_dimensions(self, x)], x)
 
+    def _known_diagonal_size(self):
+        if None in (self._known_rows, self._known_columns):
+            return None
+        return int(min(self._known_rows, self._known_columns))
+
+    def _ones_diag(self):
+        """Ones in the shape of the diagonal."""
+        if self.shape.is_fully_defined():
+            shape = self.batch_shape.concatenate([self._known_diagonal_size()])
+        else:
+            size = math_ops.reduce_min(self.shape_tensor()[-2:])
+            shape = array_ops.concat([self.batch_shape_tensor(), [size]], axis=0)
+        return array_ops.ones(shape=shape, dtype=self.dtype)
+
+    def _trace_of_ones(self, factor=None):
+        """The size of the diagonal in the shape of the batch; times a factor, if there is one."""
+        known = self.batch_shape.is_fully_defined()
+        ones = array_ops.ones(self.batch_shape if known else self.batch_shape_tensor(), dtype=self.dtype)
+        size = self._known_diagonal_size()
+        if size is None:
+            size = math_ops.cast(math_ops.reduce_min(self.shape_tensor()[-2:]), self.dtype)
+        return (size if factor is None else factor * size) * ones
+
     def _in_batch(self, x):
         """x, broadcast to the batch's shape."""
         return x if self._batch_shape_arg is None else x + self._full(0, (1, 1))
@@ -113,16 +136,16 @@ class LinearOperatorIdentity(SizedOperator):
     _solve = _matmul
 
     def _determinant(self):
-        return self._full(1)
+        return array_ops.ones(shape=self.batch_shape_tensor(), dtype=self.dtype)
 
     def _log_abs_determinant(self):
-        return self._full(0)
+        return array_ops.zeros(shape=self.batch_shape_tensor(), dtype=self.dtype)
 
     def _trace(self):
-        return math_ops.cast(self._diagonal_size(), self.dtype) * self._full(1)
+        return self._trace_of_ones()
 
     def _diag_part(self):
-        return self._full(1, (self._diagonal_size(),))
+        return self._ones_diag()
 
     def _add_to_tensor(self, x):
         return array_ops.matrix_set_diag(x, 1 + array_ops.matrix_diag_part(x))
@@ -161,6 +184,8 @@ class LinearOperatorScaledIdentity(SizedOperator):
                 name=name,
             )
             self._set_sizes(num_rows)
+            self._num_rows_cast_to_dtype = math_ops.cast(self._num_rows, self.dtype)
+            self._num_rows_cast_to_real_dtype = math_ops.cast(self._num_rows, self.dtype.real_dtype)
 
     @property
     def multiplier(self):
@@ -187,8 +212,8 @@ class LinearOperatorScaledIdentity(SizedOperator):
         return util.assert_zero_imag_part(self._multiplier, message="LinearOperator was not self-adjoint")
 
     def _factor(self, adjoint):
-        factor = math_ops.conj(self._multiplier) if adjoint else self._multiplier
-        return array_ops.expand_dims(array_ops.expand_dims(factor, -1), -1)
+        factor = array_ops.expand_dims(array_ops.expand_dims(self._multiplier, -1), -1)
+        return math_ops.conj(factor) if adjoint else factor
 
     def _matmul(self, x, adjoint=False, adjoint_arg=False):
         return self._checked(x, adjoint_arg) * self._factor(adjoint)
@@ -197,17 +222,16 @@ class LinearOperatorScaledIdentity(SizedOperator):
         return self._checked(rhs, adjoint_arg) / self._factor(adjoint)
 
     def _determinant(self):
-        return self._multiplier ** math_ops.cast(self._num_rows, self.dtype)
+        return self._multiplier**self._num_rows_cast_to_dtype
 
     def _log_abs_determinant(self):
-        rows = math_ops.cast(self._num_rows, self.dtype.real_dtype)
-        return rows * math_ops.log(math_ops.abs(self._multiplier))
+        return self._num_rows_cast_to_real_dtype * math_ops.log(math_ops.abs(self._multiplier))
 
     def _trace(self):
-        return self._multiplier * math_ops.cast(self._num_rows, self.dtype)
+        return self._trace_of_ones(self._multiplier)
 
     def _diag_part(self):
-        return self._full(1, (self._diagonal_size(),)) * array_ops.expand_dims(self._multiplier, -1)
+        return self._ones_diag() * self._multiplier[..., array_ops.newaxis]
 
     def _add_to_tensor(self, x):
         diagonal = array_ops.expand_dims(self._multiplier, -1) + array_ops.matrix_diag_part(x)

@@ -55,9 +55,8 @@ class LinearOperatorLowerTriangular(linear_operator.LinearOperator):
         return math_ops.matmul(self._to_dense(), x, adjoint_a=adjoint, adjoint_b=adjoint_arg)
 
     def _solve(self, rhs, adjoint=False, adjoint_arg=False):
-        return util.matrix_triangular_solve_with_broadcast(
-            self._tril, linalg.adjoint(rhs) if adjoint_arg else rhs, lower=True, adjoint=adjoint
-        )
+        rhs = linalg.adjoint(rhs) if adjoint_arg else rhs
+        return util.matrix_triangular_solve_with_broadcast(self._to_dense(), rhs, lower=True, adjoint=adjoint)
 
     def _determinant(self):
         return math_ops.reduce_prod(self._get_diag(), axis=[-1])

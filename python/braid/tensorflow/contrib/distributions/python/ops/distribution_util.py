@@ -3,6 +3,8 @@
 import functools
 
 from braid.tensorflow.python.framework import ops
+from braid.tensorflow.python.framework import tensor_shape
+from braid.tensorflow.python.framework import tensor_util
 from braid.tensorflow.python.ops import array_ops
 from braid.tensorflow.python.ops import check_ops
 from braid.tensorflow.python.ops import control_flow_ops
@@ -12,14 +14,19 @@ from braid.tensorflow.python.ops.linalg import linalg
 
 
 def _checked_diagonal(x, diagonal, validate_args, assert_positive):
+    """x, whose diagonal (made by a function of x) is checked in the step."""
     if not validate_args:
         return x
     if assert_positive:
-        check = check_ops.assert_positive(diagonal, message="diagonal part must be positive")
+        check = check_ops.assert_positive(diagonal(x), message="diagonal part must be positive")
     else:
-        zero = array_ops.zeros([], x.dtype)
-        check = check_ops.assert_none_equal(diagonal, zero, message="diagonal part must be non-zero")
+        message = "diagonal part must be non-zero"
+        check = check_ops.assert_none_equal(diagonal(x), array_ops.zeros([], x.dtype), message=message)
     return control_flow_ops.with_dependencies([check], x)
+
+
+def _tensor_or_none(x, name):
+    return None if x is None else ops.convert_to_tensor(x, name=name)
 
 
 def make_tril_scale(
@@ -31,37 +38,31 @@ def make_tril_scale(
     validate_args=False,
     assert_positive=False,
     name=None,
-    dtype=None,
 ):
     """The sum of a lower triangular matrix, a diagonal and a multiple of the identity, as a LinearOperator.
 
     The size of a multiple of the identity alone is that of `loc`, or `shape_hint`.
     """
-    if scale_tril is None:
-        return make_diag_scale(
-            loc,
-            scale_diag,
-            scale_identity_multiplier,
-            shape_hint,
-            validate_args,
-            assert_positive,
-            name,
-            dtype,
-        )
-    with ops.name_scope(name, "make_tril_scale", [loc, scale_tril, scale_diag, scale_identity_multiplier]):
-        tril = array_ops.matrix_band_part(ops.convert_to_tensor(scale_tril, dtype, name="scale_tril"), -1, 0)
-        diagonal = array_ops.matrix_diag_part(tril)
-        if scale_diag is not None:
-            diagonal += scale_diag
-        if scale_identity_multiplier is not None:
-            diagonal += array_ops.expand_dims(scale_identity_multiplier, -1)
-        tril = array_ops.matrix_set_diag(tril, diagonal)
-        return linalg.LinearOperatorLowerTriangular(
-            _checked_diagonal(tril, diagonal, validate_args, assert_positive),
-            is_non_singular=True,
-            is_self_adjoint=False,
-            is_positive_definite=assert_positive,
-        )
+    with ops.name_scope(name, "make_tril_scale", values=[loc, scale_diag, scale_identity_multiplier]):
+        loc = _tensor_or_none(loc, "loc")
+        tril = _tensor_or_none(scale_tril, "scale_tril")
+        diagonal = _tensor_or_none(scale_diag, "scale_diag")
+        multiplier = _tensor_or_none(scale_identity_multiplier, "scale_identity_multiplier")
+    if tril is None:
+        return make_diag_scale(loc, diagonal, multiplier, shape_hint, validate_args, assert_positive, name)
+    tril = array_ops.matrix_band_part(tril, -1, 0)
+    total = array_ops.matrix_diag_part(tril)
+    if diagonal is not None:
+        total += diagonal
+    if multiplier is not None:
+        total += multiplier[..., array_ops.newaxis]
+    tril = array_ops.matrix_set_diag(tril, total)
+    return linalg.LinearOperatorLowerTriangular(
+        tril=_checked_diagonal(tril, array_ops.matrix_diag_part, validate_args, assert_positive),
+        is_non_singular=True,
+        is_self_adjoint=False,
+        is_positive_definite=assert_positive,
+    )
 
 
 def make_diag_scale(
@@ -72,38 +73,65 @@ def make_diag_scale(
     validate_args=False,
     assert_positive=False,
     name=None,
-    dtype=None,
 ):
     """The same without a triangular matrix."""
-    with ops.name_scope(name, "make_diag_scale", [loc, scale_diag, scale_identity_multiplier]):
-        as_tensor = lambda x, name: None if x is None else ops.convert_to_tensor(x, dtype, name=name)
-        loc, diagonal = as_tensor(loc, "loc"), as_tensor(scale_diag, "scale_diag")
-        multiplier = as_tensor(scale_identity_multiplier, "scale_identity_multiplier")
-        checked = lambda x: _checked_diagonal(x, x, validate_args, assert_positive)
-        hints = {"is_self_adjoint": True, "is_non_singular": True}
+    with ops.name_scope(name, "make_diag_scale", values=[loc, scale_diag, scale_identity_multiplier]):
+        loc = _tensor_or_none(loc, "loc")
+        diagonal = _tensor_or_none(scale_diag, "scale_diag")
+        multiplier = _tensor_or_none(scale_identity_multiplier, "scale_identity_multiplier")
+        checked = lambda x: _checked_diagonal(x, lambda x: x, validate_args, assert_positive)
         if diagonal is not None:
             if multiplier is not None:
-                diagonal += array_ops.expand_dims(multiplier, -1)
-            return linalg.LinearOperatorDiag(checked(diagonal), is_positive_definite=assert_positive, **hints)
+                diagonal += multiplier[..., array_ops.newaxis]
+            return linalg.LinearOperatorDiag(
+                diag=checked(diagonal),
+                is_non_singular=True,
+                is_self_adjoint=True,
+                is_positive_definite=assert_positive,
+            )
         if loc is None and shape_hint is None:
             raise ValueError("Cannot infer `event_shape` unless `loc` or `shape_hint` is specified.")
         size = dimension_size(loc, -1) if shape_hint is None else shape_hint
         if multiplier is None:
-            dtype = loc.dtype.base_dtype if loc is not None else dtype
             return linalg.LinearOperatorIdentity(
                 num_rows=size,
-                dtype=dtype,
+                dtype=loc.dtype.base_dtype,
+                is_self_adjoint=True,
                 is_positive_definite=True,
                 assert_proper_shapes=validate_args,
-                **hints,
             )
         return linalg.LinearOperatorScaledIdentity(
             num_rows=size,
             multiplier=checked(multiplier),
+            is_non_singular=True,
+            is_self_adjoint=True,
             is_positive_definite=assert_positive,
             assert_proper_shapes=validate_args,
-            **hints,
         )
+
+
+def shapes_from_loc_and_scale(loc, scale, name="shapes_from_loc_and_scale"):
+    """The shapes of the batch and of the event; ValueError: those of `loc` and `scale` do not fit."""
+    with ops.name_scope(name, values=[loc] + scale.graph_parents):
+        size = scale.range_dimension_tensor()
+        known = tensor_util.constant_value(size)
+        event_shape = size[array_ops.newaxis] if known is None else known.reshape([1])
+        if loc is not None:
+            own = tensor_shape.dimension_value(loc.get_shape()[-1])
+            if own is not None and known is not None and own not in (1, known):
+                raise ValueError(
+                    "Event size of 'scale' (%d) could not be broadcast up to that of 'loc' (%d)."
+                    % (known, own)
+                )
+        batch_shape = scale.batch_shape_tensor()
+        if loc is None:
+            return prefer_static_value(batch_shape), event_shape
+        loc_batch = loc.get_shape().with_rank_at_least(1)[:-1]
+        if loc.get_shape().ndims is None or not loc_batch.is_fully_defined():
+            loc_batch = array_ops.shape(loc)[:-1]
+        else:
+            loc_batch = ops.convert_to_tensor(loc_batch, name="loc_batch_shape")
+        return prefer_static_broadcast_shape(batch_shape, loc_batch), event_shape
 
 
 def get_broadcast_shape(*tensors):

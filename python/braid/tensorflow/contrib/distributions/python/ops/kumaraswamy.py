@@ -53,10 +53,9 @@ class Kumaraswamy(transformed_distribution.TransformedDistribution):
         return self.bijector.concentration0
 
     def _moment(self, n):
-        like = array_ops.ones_like(self.concentration1 + self.concentration0, dtype=self.dtype)
-        a = like * self.concentration1
-        like = array_ops.ones_like(self.concentration1 + self.concentration0, dtype=self.dtype)
-        b = like * self.concentration0
+        total = self.concentration1 + self.concentration0
+        a = array_ops.ones_like(total, dtype=self.dtype) * self.concentration1
+        b = array_ops.ones_like(total, dtype=self.dtype) * self.concentration0
         both = array_ops.stack([1 + n / a, b], -1)
         return math_ops.exp(math_ops.log(b) + special_math_ops.lbeta(both))
 

@@ -22,19 +22,15 @@ class MultivariateNormalDiag(mvn_linear_operator.MultivariateNormalLinearOperato
         name="MultivariateNormalDiag",
     ):
         parameters = dict(locals())
-        if loc is None and scale_diag is None:
-            raise ValueError("Must specify `loc` or `scale_diag`, which say how long the vectors are.")
         with ops.name_scope(name) as name:
-            first = scale_diag if loc is None else loc
-            dtype = ops.convert_to_tensor(first).dtype.base_dtype
-            loc = None if loc is None else ops.convert_to_tensor(loc, dtype, name="loc")
-            scale = distribution_util.make_diag_scale(
-                loc=loc,
-                scale_diag=scale_diag,
-                scale_identity_multiplier=scale_identity_multiplier,
-                validate_args=validate_args,
-                dtype=dtype,
-            )
+            with ops.name_scope("init", values=[loc, scale_diag, scale_identity_multiplier]):
+                scale = distribution_util.make_diag_scale(
+                    loc=loc,
+                    scale_diag=scale_diag,
+                    scale_identity_multiplier=scale_identity_multiplier,
+                    validate_args=validate_args,
+                    assert_positive=False,
+                )
         super().__init__(loc, scale, validate_args, allow_nan_stats, name)
         self._set_parameters(parameters)
 

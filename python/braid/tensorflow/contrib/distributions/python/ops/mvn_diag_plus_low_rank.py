@@ -3,7 +3,6 @@
 from braid.tensorflow.contrib.distributions.python.ops import distribution_util
 from braid.tensorflow.contrib.distributions.python.ops import mvn_linear_operator
 from braid.tensorflow.python.framework import ops
-from braid.tensorflow.python.ops.distributions import util
 from braid.tensorflow.python.ops.linalg import linalg
 
 
@@ -27,29 +26,29 @@ class MultivariateNormalDiagPlusLowRank(mvn_linear_operator.MultivariateNormalLi
     ):
         parameters = dict(locals())
         given = [loc, scale_diag, scale_identity_multiplier, scale_perturb_factor, scale_perturb_diag]
-        with ops.name_scope(name, values=given) as name:
-            dtype = next(ops.convert_to_tensor(g).dtype.base_dtype for g in given if g is not None)
-            as_tensor = lambda x, name: None if x is None else ops.convert_to_tensor(x, dtype, name=name)
-            loc, factor = as_tensor(loc, "loc"), as_tensor(scale_perturb_factor, "scale_perturb_factor")
-            scale = distribution_util.make_diag_scale(
-                loc=loc,
-                scale_diag=scale_diag,
-                scale_identity_multiplier=scale_identity_multiplier,
-                shape_hint=None if factor is None else util.dimension_size(factor, -2),
-                validate_args=validate_args,
-                assert_positive=False,
-                dtype=dtype,
-            )
-            if factor is not None:
-                scale = linalg.LinearOperatorLowRankUpdate(
-                    scale,
-                    u=factor,
-                    diag_update=as_tensor(scale_perturb_diag, "scale_perturb_diag"),
-                    is_diag_update_positive=scale_perturb_diag is None,
-                    is_non_singular=True,
-                    is_self_adjoint=True,
-                    is_positive_definite=True,
-                    is_square=True,
+        with ops.name_scope(name) as name:
+            with ops.name_scope("init", values=given):
+                has_low_rank = scale_perturb_factor is not None or scale_perturb_diag is not None
+                scale = distribution_util.make_diag_scale(
+                    loc=loc,
+                    scale_diag=scale_diag,
+                    scale_identity_multiplier=scale_identity_multiplier,
+                    validate_args=validate_args,
+                    assert_positive=has_low_rank,
                 )
+                as_tensor = lambda x, name: None if x is None else ops.convert_to_tensor(x, name=name)
+                factor = as_tensor(scale_perturb_factor, "scale_perturb_factor")
+                diagonal = as_tensor(scale_perturb_diag, "scale_perturb_diag")
+                if has_low_rank:
+                    scale = linalg.LinearOperatorLowRankUpdate(
+                        scale,
+                        u=factor,
+                        diag_update=diagonal,
+                        is_diag_update_positive=diagonal is None,
+                        is_non_singular=True,
+                        is_self_adjoint=True,
+                        is_positive_definite=True,
+                        is_square=True,
+                    )
         super().__init__(loc, scale, validate_args, allow_nan_stats, name)
         self._set_parameters(parameters)

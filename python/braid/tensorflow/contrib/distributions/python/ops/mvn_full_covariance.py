@@ -23,15 +23,16 @@ class MultivariateNormalFullCovariance(mvn_tril.MultivariateNormalTriL):
         name="MultivariateNormalFullCovariance",
     ):
         parameters = dict(locals())
-        with ops.name_scope(name, values=[loc, covariance_matrix]) as name:
-            tril = None
-            if covariance_matrix is not None:
-                matrix = ops.convert_to_tensor(covariance_matrix, name="covariance_matrix")
-                if validate_args:
-                    transposed = array_ops.matrix_transpose(matrix)
-                    message = "Matrix was not symmetric."
-                    check = check_ops.assert_near(matrix, transposed, message=message)
-                    matrix = control_flow_ops.with_dependencies([check], matrix)
-                tril = linalg_ops.cholesky(matrix)
-            super().__init__(loc, tril, validate_args, allow_nan_stats, name)
+        with ops.name_scope(name) as name:
+            with ops.name_scope("init", values=[loc, covariance_matrix]):
+                tril = None
+                if covariance_matrix is not None:
+                    matrix = ops.convert_to_tensor(covariance_matrix, name="covariance_matrix")
+                    if validate_args:
+                        transposed = array_ops.matrix_transpose(matrix)
+                        message = "Matrix was not symmetric"
+                        check = check_ops.assert_near(matrix, transposed, message=message)
+                        matrix = control_flow_ops.with_dependencies([check], matrix)
+                    tril = linalg_ops.cholesky(matrix)
+                super().__init__(loc, tril, validate_args, allow_nan_stats, name)
         self._set_parameters(parameters)

@@ -3,6 +3,7 @@
 from braid.tensorflow.contrib.distributions.python.ops import distribution_util
 from braid.tensorflow.contrib.distributions.python.ops import mvn_linear_operator
 from braid.tensorflow.python.framework import ops
+from braid.tensorflow.python.ops.linalg import linalg
 
 
 __all__ = ["MultivariateNormalTriL"]
@@ -24,10 +25,22 @@ class MultivariateNormalTriL(mvn_linear_operator.MultivariateNormalLinearOperato
         if loc is None and scale_tril is None:
             raise ValueError("Must specify one or both of `loc`, `scale_tril`.")
         with ops.name_scope(name) as name:
-            if scale_tril is None:
-                loc = ops.convert_to_tensor(loc, name="loc")
-                scale = distribution_util.make_diag_scale(loc=loc, validate_args=validate_args)
-            else:
-                scale = distribution_util.make_tril_scale(scale_tril=scale_tril, validate_args=validate_args)
+            with ops.name_scope("init", values=[loc, scale_tril]):
+                loc = None if loc is None else ops.convert_to_tensor(loc, name="loc")
+                if scale_tril is None:
+                    scale = linalg.LinearOperatorIdentity(
+                        num_rows=distribution_util.dimension_size(loc, -1),
+                        dtype=loc.dtype,
+                        is_self_adjoint=True,
+                        is_positive_definite=True,
+                        assert_proper_shapes=validate_args,
+                    )
+                else:
+                    scale = linalg.LinearOperatorLowerTriangular(
+                        ops.convert_to_tensor(scale_tril, name="scale_tril"),
+                        is_non_singular=True,
+                        is_self_adjoint=False,
+                        is_positive_definite=False,
+                    )
         super().__init__(loc, scale, validate_args, allow_nan_stats, name)
         self._set_parameters(parameters)

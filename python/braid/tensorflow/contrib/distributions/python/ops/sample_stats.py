@@ -44,20 +44,29 @@ def percentile(x, q, axis=None, interpolation=None, keep_dims=False, validate_ar
         if axis is None:
             y, axes = array_ops.reshape(x, [-1]), range(ndims) if ndims is not None else None
         else:
-            known = tensor_util.constant_value(ops.convert_to_tensor(axis, name="axis"))
+            axis_tensor = ops.convert_to_tensor(axis, name="axis")
+            check_ops.assert_integer(axis_tensor)
+            known = tensor_util.constant_value(axis_tensor)
             if known is None:
                 raise ValueError(f"Expected argument 'axis' to be statically available.  Found: {axis}")
             if ndims is None:
                 raise ValueError("The rank of x must be known, where an axis is given.")
             axes = sorted(int(a) % ndims for a in np.reshape(known, [-1]))
             others = [i for i in range(ndims) if i not in axes]
-            y = array_ops.transpose(x, others + axes)
-            y = array_ops.reshape(y, array_ops.concat([array_ops.shape(y)[: len(others)], [-1]], 0))
+            y = array_ops.transpose(x, perm=others + axes)
+            if x.get_shape().is_fully_defined():
+                sizes = x.get_shape().as_list()
+                shape = [sizes[i] for i in others] + [int(np.prod([sizes[i] for i in axes]))]
+            else:
+                shape = array_ops.concat([array_ops.shape(y)[: len(others)], [-1]], axis=0)
+            y = array_ops.reshape(y, shape=shape)
+        above = 1.0 - q / 100.0
+        size = math_ops.cast(array_ops.shape(y)[-1], dtypes.float64)
+        index = _ROUNDING[interpolation]((size - 1) * above)
         size = array_ops.shape(y)[-1]
-        place = math_ops.cast(size - 1, dtypes.float64) * (1.0 - q / 100.0)
-        index = math_ops.cast(_ROUNDING[interpolation](place), dtypes.int32)
-        index = clip_ops.clip_by_value(index, 0, size - 1)
-        made = array_ops.gather(nn_ops.top_k(y, k=size).values, index, axis=-1)
+        index = clip_ops.clip_by_value(math_ops.cast(index, dtypes.int32), 0, size - 1)
+        made = nn_ops.top_k(y, k=array_ops.shape(y)[-1]).values[..., index]
+        made.set_shape(y.get_shape()[:-1])
         if keep_dims:
             if axes is None:
                 raise NotImplementedError("percentile: keep_dims needs to know the rank of x")

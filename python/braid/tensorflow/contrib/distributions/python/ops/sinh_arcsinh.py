@@ -1,11 +1,11 @@
 """Skewness and weight of tails (Jones and Pewsey 2009)."""
 
 from braid.tensorflow.contrib.distributions.python.ops import bijectors
+from braid.tensorflow.contrib.distributions.python.ops import distribution_util
 from braid.tensorflow.python.framework import ops
 from braid.tensorflow.python.ops import array_ops
 from braid.tensorflow.python.ops.distributions import normal
 from braid.tensorflow.python.ops.distributions import transformed_distribution
-from braid.tensorflow.python.ops.distributions import util
 
 
 __all__ = ["SinhArcsinh"]
@@ -34,9 +34,11 @@ class SinhArcsinh(transformed_distribution.TransformedDistribution):
                 default if x is None else x, dtype, name=name
             )
             self._scale = as_tensor(scale, None, "scale")
-            self._skewness = as_tensor(skewness, 0.0, "skewness")
             self._tailweight = as_tensor(tailweight, 1.0, "tailweight")
-            shape = self._loc + self._scale + self._skewness + self._tailweight
+            self._skewness = as_tensor(skewness, 0.0, "skewness")
+            batch_shape = distribution_util.get_broadcast_shape(
+                self._loc, self._scale, self._tailweight, self._skewness
+            )
             if distribution is None:
                 distribution = normal.Normal(
                     loc=array_ops.zeros([], dtype),
@@ -44,13 +46,16 @@ class SinhArcsinh(transformed_distribution.TransformedDistribution):
                     allow_nan_stats=allow_nan_stats,
                 )
             curve = bijectors.SinhArcsinh(self._skewness, self._tailweight)
-            straight = bijectors.SinhArcsinh(array_ops.zeros([], dtype), self._tailweight)
-            factor = self._scale * 2.0 / straight.forward(ops.convert_to_tensor(2.0, dtype))
+            straight = curve
+            if skewness is not None:
+                zero = dtype.as_numpy_dtype(0.0)
+                straight = bijectors.SinhArcsinh(skewness=zero, tailweight=self._tailweight)
+            factor = 2 * self._scale / straight.forward(ops.convert_to_tensor(2, dtype=dtype))
             affine = bijectors.AffineScalar(shift=self._loc, scale=factor, validate_args=validate_args)
             super().__init__(
                 distribution=distribution,
                 bijector=bijectors.Chain([affine, curve]),
-                batch_shape=util.prefer_static_shape(shape) if shape.get_shape().ndims != 0 else None,
+                batch_shape=batch_shape,
                 validate_args=validate_args,
                 name=name,
             )

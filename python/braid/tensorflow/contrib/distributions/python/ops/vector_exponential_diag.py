@@ -23,13 +23,30 @@ class VectorExponentialDiag(mvn_linear_operator.VectorDistribution):
         name="VectorExponentialDiag",
     ):
         parameters = dict(locals())
-        with ops.name_scope(name, values=[loc, scale_diag, scale_identity_multiplier]) as name:
-            scale = distribution_util.make_diag_scale(
-                loc=loc,
-                scale_diag=scale_diag,
-                scale_identity_multiplier=scale_identity_multiplier,
-                validate_args=validate_args,
-            )
-            one = array_ops.ones([], scale.dtype)
-            base = exponential.Exponential(rate=one, allow_nan_stats=allow_nan_stats)
-            super().__init__(base, loc, scale, parameters, validate_args, name)
+        with ops.name_scope(name) as name:
+            with ops.name_scope("init", values=[loc, scale_diag, scale_identity_multiplier]):
+                scale = distribution_util.make_diag_scale(
+                    loc=loc,
+                    scale_diag=scale_diag,
+                    scale_identity_multiplier=scale_identity_multiplier,
+                    validate_args=validate_args,
+                    assert_positive=False,
+                )
+        make_base = lambda dtype: exponential.Exponential(
+            rate=array_ops.ones([], dtype=dtype), allow_nan_stats=allow_nan_stats
+        )
+        super().__init__(make_base, loc, scale, parameters, validate_args, name)
+
+    def _mean(self):
+        return self._moved(array_ops.ones)
+
+    def _mode(self):
+        return self._moved(array_ops.zeros)
+
+    def _moved(self, make):
+        """loc + scale @ z, for z that `make` makes of a shape and a type."""
+        shape = self.batch_shape.concatenate(self.event_shape)
+        if not shape.is_fully_defined():
+            shape = array_ops.concat([self.batch_shape_tensor(), self.event_shape_tensor()], 0)
+        moved = self.scale.matvec(make(shape, self.dtype))
+        return moved if self.loc is None else array_ops.identity(self.loc) + moved

@@ -16,25 +16,18 @@ class AffineScalar(bijector.Bijector):
     """y = scale * x + shift, for each element."""
 
     def __init__(self, shift=None, scale=None, validate_args=False, name="affine_scalar"):
-        with ops.name_scope(name, values=[shift, scale]):
-            dtype = None
+        with self._init_scope(name, values=[scale, shift]):
             if shift is not None:
                 shift = ops.convert_to_tensor(shift, name="shift")
-                dtype = shift.dtype.base_dtype
             if scale is not None:
-                scale = ops.convert_to_tensor(scale, dtype=dtype, name="scale")
-                dtype = scale.dtype.base_dtype
+                scale = ops.convert_to_tensor(scale, name="scale")
                 if validate_args:
                     check = check_ops.assert_none_equal(scale, array_ops.zeros([], scale.dtype))
                     scale = control_flow_ops.with_dependencies([check], scale)
-        self._shift, self._scale = shift, scale
-        super().__init__(
-            forward_min_event_ndims=0,
-            is_constant_jacobian=True,
-            validate_args=validate_args,
-            dtype=dtype,
-            name=name,
-        )
+            self._shift, self._scale = shift, scale
+            super().__init__(
+                forward_min_event_ndims=0, is_constant_jacobian=True, validate_args=validate_args, name=name
+            )
 
     @property
     def shift(self):
@@ -45,11 +38,13 @@ class AffineScalar(bijector.Bijector):
         return self._scale
 
     def _forward(self, x):
-        y = x if self.scale is None else x * self.scale
+        y = array_ops.identity(x)
+        y = y if self.scale is None else y * self.scale
         return y if self.shift is None else y + self.shift
 
     def _inverse(self, y):
-        x = y if self.shift is None else y - self.shift
+        x = array_ops.identity(y)
+        x = x if self.shift is None else x - self.shift
         return x if self.scale is None else x / self.scale
 
     def _forward_log_det_jacobian(self, x):

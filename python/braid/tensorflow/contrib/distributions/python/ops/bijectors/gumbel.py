@@ -15,7 +15,7 @@ class Gumbel(bijector.Bijector):
     """y = exp(-exp(-(x - loc) / scale))."""
 
     def __init__(self, loc=0.0, scale=1.0, validate_args=False, name="gumbel"):
-        with ops.name_scope(name, values=[loc, scale]):
+        with self._init_scope(name, values=[loc, scale]):
             self._loc = ops.convert_to_tensor(loc, name="loc")
             self._scale = ops.convert_to_tensor(scale, dtype=self._loc.dtype, name="scale")
             check_ops.assert_same_float_dtype([self._loc, self._scale])

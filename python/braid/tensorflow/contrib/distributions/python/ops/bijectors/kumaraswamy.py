@@ -1,7 +1,6 @@
 """The quantile function of Kumaraswamy's distribution."""
 
 from braid.tensorflow.python.framework import constant_op
-from braid.tensorflow.python.framework import ops
 from braid.tensorflow.python.ops import check_ops
 from braid.tensorflow.python.ops import control_flow_ops
 from braid.tensorflow.python.ops import math_ops
@@ -16,8 +15,9 @@ class Kumaraswamy(bijector.Bijector):
     """y = (1 - (1 - x)^(1 / concentration0))^(1 / concentration1)."""
 
     def __init__(self, concentration1=None, concentration0=None, validate_args=False, name="kumaraswamy"):
-        with ops.name_scope(name, values=[concentration1, concentration0]):
-            positive = lambda x, name: util.positive_parameter(x, name, validate_args)
+        with self._init_scope(name, values=[concentration1, concentration0]):
+            message = "Concentration parameter must be positive."
+            positive = lambda x, name: util.positive_parameter(x, name, validate_args, message)
             self._concentration1 = positive(concentration1, "concentration1")
             self._concentration0 = positive(concentration0, "concentration0")
         super().__init__(forward_min_event_ndims=0, validate_args=validate_args, name=name)

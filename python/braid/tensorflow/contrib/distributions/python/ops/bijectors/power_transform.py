@@ -15,7 +15,7 @@ class PowerTransform(bijector.Bijector):
     """y = (1 + power * x)^(1 / power), for power 0 exp(x)."""
 
     def __init__(self, power=0.0, validate_args=False, name="power_transform"):
-        with ops.name_scope(name, values=[power]):
+        with self._init_scope(name, values=[power]):
             power = tensor_util.constant_value(ops.convert_to_tensor(power, name="power"))
         if power is None or power < 0:
             raise ValueError("`power` must be a non-negative TF constant.")

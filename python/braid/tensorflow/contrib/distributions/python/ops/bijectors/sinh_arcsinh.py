@@ -15,19 +15,17 @@ __all__ = ["SinhArcsinh"]
 
 def _sqrt_x2_plus_1(x):
     """sqrt(x^2 + 1), which does not overflow."""
-    large = 1.0 / np.sqrt(np.finfo(x.dtype.as_numpy_dtype).eps)
-    is_small = math_ops.abs(x) <= large
-    small = array_ops.where_v2(is_small, x, array_ops.zeros_like(x))
-    return array_ops.where_v2(is_small, math_ops.sqrt(small**2.0 + 1.0), math_ops.abs(x))
+    is_small = math_ops.abs(x) * np.sqrt(np.finfo(x.dtype.as_numpy_dtype).eps) <= 1.0
+    return array_ops.where_v2(is_small, math_ops.sqrt(x**2.0 + 1.0), math_ops.abs(x))
 
 
 class SinhArcsinh(bijector.Bijector):
     """y = sinh((asinh(x) + skewness) * tailweight)."""
 
     def __init__(self, skewness=None, tailweight=None, validate_args=False, name="SinhArcsinh"):
-        with ops.name_scope(name, values=[skewness, tailweight]):
-            skewness = 0.0 if skewness is None else skewness
+        with self._init_scope(name, values=[skewness, tailweight]):
             tailweight = 1.0 if tailweight is None else tailweight
+            skewness = 0.0 if skewness is None else skewness
             self._skewness = ops.convert_to_tensor(skewness, name="skewness")
             self._tailweight = ops.convert_to_tensor(tailweight, self._skewness.dtype, name="tailweight")
             check_ops.assert_same_float_dtype([self._skewness, self._tailweight])

@@ -15,7 +15,7 @@ class Weibull(bijector.Bijector):
     """y = 1 - exp(-(x / scale)^concentration), for x that are not negative."""
 
     def __init__(self, scale=1.0, concentration=1.0, validate_args=False, name="weibull"):
-        with ops.name_scope(name, values=[scale, concentration]):
+        with self._init_scope(name, values=[scale, concentration]):
             self._scale = ops.convert_to_tensor(scale, name="scale")
             self._concentration = ops.convert_to_tensor(
                 concentration, self._scale.dtype, name="concentration"
