@@ -1251,8 +1251,8 @@ class Graph:
 
     _building_function = False
     _seed_used = False  # whether a random op has had the seed of the graph
-    # Whether seeds count a conditional as TensorFlow's functions of datasets do, where it is one node and each
-    # branch a function, and how many nodes they do not count for that.
+    # Whether seeds count a conditional as TensorFlow's functions of datasets do, where it is one node and
+    # each branch a function, and how many nodes they do not count for that.
     _has_functional_conditionals, _uncounted = False, 0
 
     @property
