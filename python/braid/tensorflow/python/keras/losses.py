@@ -5,6 +5,7 @@ import inspect
 
 from braid.tensorflow.python.framework import ops
 from braid.tensorflow.python.framework import smart_cond
+from braid.tensorflow.python.framework import tensor_util
 from braid.tensorflow.python.keras import backend as K
 from braid.tensorflow.python.keras.utils import losses_utils
 from braid.tensorflow.python.keras.utils.generic_utils import deserialize_keras_object
@@ -170,9 +171,10 @@ def logcosh(y_true, y_pred):
 
 
 def _smoothed(y_true, label_smoothing, smooth):
-    if not isinstance(label_smoothing, ops.Tensor) and not label_smoothing:
-        return y_true
     label_smoothing = ops.convert_to_tensor(label_smoothing, dtype=K.floatx())
+    amount = tensor_util.constant_value(label_smoothing)
+    if amount is not None:
+        return smooth(label_smoothing) if amount else y_true
     return smart_cond.smart_cond(label_smoothing > 0, lambda: smooth(label_smoothing), lambda: y_true)
 
 
