@@ -132,7 +132,8 @@ class TransformedDistribution(distribution.Distribution):
             return x
         ndims = array_ops.rank(x)
         n = ndims - self._rotate_ndims if rotate_right else self._rotate_ndims
-        return array_ops.transpose(x, _concat(math_ops.range(n, ndims), math_ops.range(0, n)))
+        parts = math_ops.range(n, ndims), math_ops.range(0, n)
+        return array_ops.transpose(x, array_ops.concat(parts, 0) if rotate_right else _concat(*parts))
 
     def _sample_n(self, n, seed=None, **distribution_kwargs):
         shape = _concat(

@@ -27,10 +27,7 @@ class Binomial(distribution.ScalarDistribution):
     ):
         parameters = dict(locals())
         with ops.name_scope(name, values=[total_count, logits, probs]) as name:
-            self._logits, self._probs = util.get_logits_and_probs(
-                logits=logits, probs=probs, validate_args=validate_args, name=name
-            )
-            total_count = ops.convert_to_tensor(total_count, self._probs.dtype, name="total_count")
+            total_count = ops.convert_to_tensor(total_count, name="total_count")
             if validate_args:
                 checks = [
                     check_ops.assert_non_negative(total_count, message="total_count must be non-negative."),
@@ -40,6 +37,9 @@ class Binomial(distribution.ScalarDistribution):
                 ]
                 total_count = control_flow_ops.with_dependencies(checks, total_count)
             self._total_count = total_count
+            self._logits, self._probs = util.get_logits_and_probs(
+                logits=logits, probs=probs, validate_args=validate_args, name=name
+            )
         self._tensors = (self._total_count, self._probs)
         super().__init__(
             dtype=self._probs.dtype,

@@ -45,8 +45,9 @@ class _One(distribution.Distribution):
         )
 
     def _tolerance(self, value, validate_args):
-        value = ops.convert_to_tensor(0 if value is None else value, dtype=self._loc.dtype)
-        if validate_args:
+        is_given = value is not None
+        value = ops.convert_to_tensor(value if is_given else 0, dtype=self._loc.dtype)
+        if validate_args and is_given:
             message = "Argument 'tol' must be non-negative"
             check = check_ops.assert_non_negative(value, message=message)
             value = control_flow_ops.with_dependencies([check], value)

@@ -2,12 +2,14 @@
 
 import functools
 
+from braid.tensorflow.python.framework import dtypes
 from braid.tensorflow.python.framework import ops
 from braid.tensorflow.python.framework import tensor_shape
 from braid.tensorflow.python.framework import tensor_util
 from braid.tensorflow.python.ops import array_ops
 from braid.tensorflow.python.ops import check_ops
 from braid.tensorflow.python.ops import control_flow_ops
+from braid.tensorflow.python.ops import math_ops
 from braid.tensorflow.python.ops.distributions.util import *  # noqa: F401,F403
 from braid.tensorflow.python.ops.distributions.util import dimension_size  # noqa: F401
 from braid.tensorflow.python.ops.linalg import linalg
@@ -143,6 +145,44 @@ def get_broadcast_shape(*tensors):
     for tensor in tensors[1:]:
         shape = array_ops.broadcast_dynamic_shape(shape, array_ops.shape(tensor))
     return shape
+
+
+def mixture_stddev(mixture_weight_vector, mean_vector, stddev_vector):
+    """The standard deviations of mixtures: of their weights, means and deviations, [mixtures, components]."""
+    weights, means, deviations = mixture_weight_vector, mean_vector, stddev_vector
+    weights.shape.assert_has_rank(2)
+    if not means.shape.is_compatible_with(weights.shape):
+        raise ValueError("Expecting means to have same shape as mixture weights.")
+    if not deviations.shape.is_compatible_with(weights.shape):
+        raise ValueError("Expecting stddevs to have same shape as mixture weights.")
+    rows = array_ops.expand_dims(weights, axis=1)
+    means, deviations = array_ops.expand_dims(means, axis=2), array_ops.expand_dims(deviations, axis=2)
+    mean_of = lambda columns: array_ops.reshape(math_ops.matmul(rows, columns), (-1,))
+    mean = mean_of(means)
+    variance = mean_of(math_ops.square(deviations))
+    square = mean_of(math_ops.square(means))
+    return math_ops.sqrt(variance + square - math_ops.square(mean))
+
+
+def pad_mixture_dimensions(x, mixture_distribution, categorical_distribution, event_ndims):
+    """x, [..., components], with dimensions of size 1 for the batch of a mixture and for its events."""
+
+    def batch_ndims(d):
+        known = d.batch_shape.ndims
+        return array_ops.shape(d.batch_shape_tensor())[0] if known is None else known
+
+    with ops.name_scope("pad_mix_dims", values=[x]):
+        of_mixture, of_choice = batch_ndims(mixture_distribution), batch_ndims(categorical_distribution)
+        is_scalar = categorical_distribution.is_scalar_batch()
+        ndims = array_ops.where_v2(is_scalar, of_mixture, of_mixture - of_choice)
+        shape = array_ops.shape(x)
+        parts = [
+            shape[:-1],
+            array_ops.ones([ndims], dtype=dtypes.int32),
+            shape[-1:],
+            array_ops.ones([event_ndims], dtype=dtypes.int32),
+        ]
+        return array_ops.reshape(x, shape=array_ops.concat(parts, axis=0))
 
 
 def is_diagonal_scale(scale):

@@ -72,8 +72,8 @@ class Geometric(distribution.ScalarDistribution):
 
     def _cdf(self, x):
         x = self._whole(x)
-        below = -math_ops.expm1((1.0 + x) * math_ops.log1p(-self.probs))
-        return array_ops.where(x < 0.0, array_ops.zeros_like(x), below)
+        is_below, zeros = x < 0.0, array_ops.zeros_like(x)
+        return array_ops.where(is_below, zeros, -math_ops.expm1((1.0 + x) * math_ops.log1p(-self.probs)))
 
     def _entropy(self):
         probs = self.probs

@@ -33,7 +33,6 @@ class Kumaraswamy(transformed_distribution.TransformedDistribution):
         base = uniform.Uniform(
             low=array_ops.zeros([], dtype=one.dtype),
             high=array_ops.ones([], dtype=one.dtype),
-            validate_args=validate_args,
             allow_nan_stats=allow_nan_stats,
         )
         super().__init__(

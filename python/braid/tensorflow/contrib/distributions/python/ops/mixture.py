@@ -1,7 +1,10 @@
 """Mixtures of distributions of several kinds."""
 
+import numpy as np
+
+from braid.tensorflow.contrib.distributions.python.ops import distribution_util
 from braid.tensorflow.python.framework import ops
-from braid.tensorflow.python.framework import tensor_shape
+from braid.tensorflow.python.framework import tensor_util
 from braid.tensorflow.python.ops import array_ops
 from braid.tensorflow.python.ops import check_ops
 from braid.tensorflow.python.ops import data_flow_ops
@@ -57,7 +60,7 @@ class Mixture(distribution.Distribution):
                 "static number of ndims"
             )
         with ops.name_scope(name, values=[cat.logits]) as name:
-            count = tensor_shape.dimension_value(cat.logits.get_shape().with_rank_at_least(1)[-1])
+            count = tensor_util.constant_value(cat.event_size)
             if count is None:
                 raise ValueError(
                     "Could not infer number of classes from cat and unable to compare this value to the "
@@ -66,13 +69,16 @@ class Mixture(distribution.Distribution):
             if count != len(components):
                 raise ValueError(f"cat.num_classes != len(components): {count} vs. {len(components)}")
             self._assertions = []
+            cat_shape = cat.batch_shape_tensor()
+            cat_rank = array_ops.size(cat_shape)
             if validate_args:
-                for i, c in enumerate(components):
-                    message = f"components[{i}] batch shape must match cat batch shape"
-                    shapes = cat.batch_shape_tensor(), c.batch_shape_tensor()
-                    ranks = [array_ops.size(shape) for shape in shapes]
-                    self._assertions.append(check_ops.assert_equal(*ranks, message=message))
-                    self._assertions.append(check_ops.assert_equal(*shapes, message=message))
+                shapes = [c.batch_shape_tensor() for c in components]
+                ranks = [array_ops.size(shape) for shape in shapes]
+                message = "components[%d] batch shape must match cat batch shape"
+                for own, others in ((cat_rank, ranks), (cat_shape, shapes)):
+                    for i, other in enumerate(others):
+                        check = check_ops.assert_equal(own, other, message=message % i)
+                        self._assertions.append(check)
         self._cat, self._components = cat, list(components)
         self._use_static_graph = use_static_graph
         super().__init__(
@@ -122,9 +128,9 @@ class Mixture(distribution.Distribution):
 
     def _log_of(self, what, x):
         with ops.control_dependencies(self._assertions):
-            logs = [
-                w + getattr(c, what)(x) for w, c in zip(self._weights(nn_ops.log_softmax), self.components)
-            ]
+            x = ops.convert_to_tensor(x, name="x")
+            values = [getattr(c, what)(x) for c in self.components]
+            logs = [w + v for w, v in zip(self._weights(nn_ops.log_softmax), values)]
             return math_ops.reduce_logsumexp(array_ops.stack(logs, 0), [0])
 
     def _log_prob(self, x):
@@ -134,39 +140,63 @@ class Mixture(distribution.Distribution):
         return self._log_of("log_cdf", x)
 
     def _sample_n(self, n, seed=None):
+        seeds = [seed]
+        for _ in self.components:
+            seeds.append(util.gen_new_seed(seeds[-1], "mixture"))
+        return self._draw_all(n, seeds) if self._use_static_graph else self._draw_chosen(n, seeds)
+
+    def _draw_all(self, n, seeds):
+        event_ndims = self.event_shape.ndims
+        chosen = self.cat.sample(n, seed=seeds[0])
+        samples = [c.sample(n, seed=seed) for c, seed in zip(self.components, seeds[1:])]
+        x = array_ops.stack(samples, -event_ndims - 1)
+        kind = x.dtype.as_numpy_dtype
+        chosen = array_ops.one_hot(
+            indices=chosen,
+            depth=self.num_components,
+            on_value=np.ones([], dtype=kind),
+            off_value=np.zeros([], dtype=kind),
+        )
+        chosen = distribution_util.pad_mixture_dimensions(chosen, self, self.cat, event_ndims)
+        return math_ops.reduce_sum(x * chosen, axis=-1 - event_ndims)
+
+    def _draw_chosen(self, n, seeds):
         with ops.control_dependencies(self._assertions):
-            chosen = self.cat.sample(n, seed=seed)
-            seeds = []
-            for _ in self.components:
-                seed = util.gen_new_seed(seed, "mixture")
-                seeds.append(seed)
-            draw = self._draw_all if self._use_static_graph else self._draw_chosen
-            return draw(n, chosen, seeds)
-
-    def _draw_all(self, n, chosen, seeds):
-        for _ in range(self.event_shape.ndims):
-            chosen = array_ops.expand_dims(chosen, -1)
-        samples = [c.sample(n, seed=seed) for c, seed in zip(self.components, seeds)]
-        made = samples[0]
-        for i, sample in enumerate(samples[1:], 1):
-            made = array_ops.where_v2(math_ops.equal(chosen, i), sample, made)
-        return made
-
-    def _draw_chosen(self, n, chosen, seeds):
-        batch_size = math_ops.reduce_prod(self.batch_shape_tensor())
-        flat = array_ops.reshape(chosen, [-1])
-        count = self.num_components
-        places = data_flow_ops.dynamic_partition(math_ops.range(array_ops.size(flat)), flat, count)
-        batch_places = array_ops.tile(math_ops.range(batch_size), [n])
-        batch_places = data_flow_ops.dynamic_partition(batch_places, flat, count)
-        event_shape, samples = self.event_shape_tensor(), []
-        for c, seed, own in zip(self.components, seeds, batch_places):
-            size = array_ops.size(own)
-            drawn = c.sample(size, seed=seed)  # of the whole batch, of which each gives one number
-            drawn = array_ops.reshape(drawn, array_ops.concat([[size * batch_size], event_shape], 0))
-            samples.append(array_ops.gather(drawn, batch_size * math_ops.range(size) + own))
-        made = data_flow_ops.dynamic_stitch(places, samples)
-        return array_ops.reshape(made, array_ops.concat([array_ops.shape(chosen), event_shape], 0))
+            n = ops.convert_to_tensor(n, name="n")
+            known = tensor_util.constant_value(n)
+            n = n if known is None else int(known)
+            chosen = self.cat.sample(n, seed=seeds[0])
+            known = chosen.get_shape()
+            if known.is_fully_defined():
+                shape, size = known.as_list(), known.num_elements()
+            else:
+                shape, size = array_ops.shape(chosen), array_ops.size(chosen)
+            if self.batch_shape.is_fully_defined():
+                batch_size = self.batch_shape.num_elements()
+            else:
+                batch_size = math_ops.reduce_prod(self.batch_shape_tensor())
+            if self.event_shape.is_fully_defined():
+                event_shape = np.array(self.event_shape.as_list(), dtype=np.int32)
+            else:
+                event_shape = self.event_shape_tensor()
+            places = array_ops.reshape(math_ops.range(0, size), shape)
+            places = data_flow_ops.dynamic_partition(places, chosen, self.num_components)
+            batch_places = array_ops.tile(math_ops.range(0, batch_size), [n])
+            batch_places = array_ops.reshape(batch_places, shape)
+            batch_places = data_flow_ops.dynamic_partition(batch_places, chosen, self.num_components)
+            samples = []
+            for c, seed, own, of_batch in zip(self.components, seeds[1:], places, batch_places):
+                count = array_ops.size(own)
+                drawn = c.sample(count, seed=seed)  # of the whole batch, of which each gives one number
+                indices = batch_size * math_ops.range(count) + of_batch
+                flat = array_ops.concat([[count * batch_size], event_shape], 0)
+                drawn = array_ops.reshape(drawn, flat)
+                samples.append(array_ops.gather(drawn, indices, name="samples_class_c_gather"))
+            made = data_flow_ops.dynamic_stitch(indices=places, data=samples)
+            whole = array_ops.concat([shape, self.event_shape_tensor()], 0)
+            made = array_ops.reshape(made, whole)
+            made.set_shape(known.concatenate(self.event_shape))
+            return made
 
     def _mean(self):
         with ops.control_dependencies(self._assertions):
@@ -175,10 +205,15 @@ class Mixture(distribution.Distribution):
     def _stddev(self):
         with ops.control_dependencies(self._assertions):
             means = [c.mean() for c in self.components]
-            squares = [
-                math_ops.square(c.stddev()) + math_ops.square(m) for c, m in zip(self.components, means)
-            ]
-            return math_ops.sqrt(self._weighted(squares) - math_ops.square(self._weighted(means)))
+            deviations = [c.stddev() for c in self.components]
+            weights = self._weights()
+            means, deviations = array_ops.stack(means, axis=-1), array_ops.stack(deviations, axis=-1)
+            for _ in range(self.event_shape.ndims):
+                weights = [array_ops.expand_dims(w, -1) for w in weights]
+            weights = array_ops.stack(weights, axis=-1) * array_ops.ones_like(means)
+            rows = [array_ops.reshape(x, [-1, self.num_components]) for x in (weights, means, deviations)]
+            made = distribution_util.mixture_stddev(*rows)
+            return array_ops.reshape(made, array_ops.shape(weights)[:-1])
 
     def entropy_lower_bound(self, name="entropy_lower_bound"):
         """The mean of the components' entropies, which the mixture's is not below."""

@@ -1,6 +1,8 @@
 """Mixtures of the distributions of a batch."""
 
-from braid.tensorflow.python.framework import dtypes
+import numpy as np
+
+from braid.tensorflow.contrib.distributions.python.ops import distribution_util
 from braid.tensorflow.python.framework import ops
 from braid.tensorflow.python.framework import tensor_shape
 from braid.tensorflow.python.ops import array_ops
@@ -8,7 +10,6 @@ from braid.tensorflow.python.ops import check_ops
 from braid.tensorflow.python.ops import math_ops
 from braid.tensorflow.python.ops import nn_ops
 from braid.tensorflow.python.ops.distributions import distribution
-from braid.tensorflow.python.ops.distributions import util
 
 
 __all__ = ["MixtureSameFamily"]
@@ -36,8 +37,6 @@ class MixtureSameFamily(distribution.Distribution):
             raise ValueError(f"`mixture_distribution.dtype` ({mixture.dtype.name}) is not over integers")
         if mixture.event_shape.ndims not in (None, 0):
             raise ValueError("`mixture_distribution` must have scalar `event_dim`s")
-        if components.event_shape.ndims is None:
-            raise NotImplementedError("MixtureSameFamily: Braid needs to know the rank of the events")
         of_mixture, batch = mixture.batch_shape, components.batch_shape.with_rank_at_least(1)
         if of_mixture.ndims != 0 and not of_mixture.is_compatible_with(batch[:-1]):
             raise ValueError(
@@ -53,12 +52,15 @@ class MixtureSameFamily(distribution.Distribution):
             )
         with ops.name_scope(name) as name:
             self._assertions = []
+            shape = components.event_shape_tensor()
+            known = tensor_shape.dimension_value(shape.shape[0])
+            self._event_ndims = array_ops.shape(shape)[0] if known is None else known
+            self._num_components = array_ops.shape(mixture.logits)[-1] if choices is None else choices
             if validate_args and (choices is None or count is None):
                 message = "`mixture_distribution components` does not equal `components_distribution.batch_shape[-1:]`"
                 sizes = array_ops.shape(mixture.logits)[-1], components.batch_shape_tensor()[-1]
                 self._assertions.append(check_ops.assert_equal(*sizes, message=message))
         self._mixture_distribution, self._components_distribution = mixture, components
-        self._event_ndims = components.event_shape.ndims
         super().__init__(
             dtype=components.dtype,
             reparameterization_type=distribution.NOT_REPARAMETERIZED,
@@ -91,55 +93,67 @@ class MixtureSameFamily(distribution.Distribution):
 
     def _for_each(self, x):
         """x with a dimension for the components."""
-        return array_ops.expand_dims(x, -1 - self._event_ndims)
+        with ops.name_scope("pad_sample_dims", values=[x]):
+            ndims = array_ops.rank(x) if x.shape.ndims is None else x.shape.ndims
+            shape = array_ops.shape(x)
+            d = ndims - self._event_ndims
+            return array_ops.reshape(x, shape=array_ops.concat([shape[:d], [1], shape[d:]], axis=0))
 
-    def _sum(self, weights, values, event_ndims=None):
-        """The sum of weights, [..., components], times values, [..., components] + event."""
-        event_ndims = self._event_ndims if event_ndims is None else event_ndims
-        for _ in range(event_ndims):
-            weights = array_ops.expand_dims(weights, -1)
-        return math_ops.reduce_sum(weights * values, axis=-1 - event_ndims)
+    def _pad(self, weights):
+        ndims = self.event_shape.ndims
+        return distribution_util.pad_mixture_dimensions(weights, self, self.mixture_distribution, ndims)
 
-    def _probs(self):
-        return nn_ops.softmax(self.mixture_distribution.logits)
+    def _sum(self, values):
+        return math_ops.reduce_sum(values, axis=-1 - self._event_ndims)
 
     def _sample_n(self, n, seed=None):
+        # As in TensorFlow, the seed of the samples is not the seed of their parts.
         with ops.control_dependencies(self._assertions):
-            other = util.gen_new_seed(seed, "mixture_same_family")
-            x = self.components_distribution.sample(n, seed=other)
-            batch = self.batch_shape_tensor()
-            chosen = self.mixture_distribution.sample(n, seed=seed)
-            if self.mixture_distribution.batch_shape.ndims == 0:
-                # One choice for a whole batch, as in TensorFlow.
-                ones = array_ops.ones([array_ops.shape(batch)[0]], dtypes.int32)
-                chosen = array_ops.reshape(chosen, array_ops.concat([[n], ones], 0))
-            count = array_ops.shape(self.mixture_distribution.logits)[-1]
-            return self._sum(array_ops.one_hot(chosen, count, dtype=x.dtype), x)
+            x = self.components_distribution.sample(n)
+            kind = x.dtype.as_numpy_dtype
+            chosen = array_ops.one_hot(
+                indices=self.mixture_distribution.sample(n),
+                depth=self._num_components,
+                on_value=np.ones([], dtype=kind),
+                off_value=np.zeros([], dtype=kind),
+            )
+            return self._sum(x * self._pad(chosen))
 
     def _log_of(self, what, x):
-        with ops.control_dependencies(self._assertions):
-            logs = getattr(self.components_distribution, what)(self._for_each(x))
-            weights = nn_ops.log_softmax(self.mixture_distribution.logits)
-            return math_ops.reduce_logsumexp(logs + weights, axis=-1)
+        x = self._for_each(x)
+        logs = getattr(self.components_distribution, what)(x)
+        weights = nn_ops.log_softmax(self.mixture_distribution.logits, axis=-1)
+        return math_ops.reduce_logsumexp(logs + weights, axis=-1)
 
     def _log_prob(self, x):
-        return self._log_of("log_prob", x)
+        with ops.control_dependencies(self._assertions):
+            return self._log_of("log_prob", x)
 
     def _log_cdf(self, x):
         return self._log_of("log_cdf", x)
 
     def _mean(self):
-        return self._sum(self._probs(), self.components_distribution.mean())
+        with ops.control_dependencies(self._assertions):
+            probs = self._pad(self.mixture_distribution.probs)
+            return self._sum(probs * self.components_distribution.mean())
 
     def _variance(self):
         components = self.components_distribution
-        differences = math_ops.squared_difference(components.mean(), self._for_each(self._mean()))
-        return self._sum(self._probs(), components.variance() + differences)
+        with ops.control_dependencies(self._assertions):
+            probs = self._pad(self.mixture_distribution.probs)
+            within = self._sum(probs * components.variance())
+            means = components.mean()
+            differences = math_ops.squared_difference(means, self._for_each(self._mean()))
+            return within + self._sum(probs * differences)
 
     def _covariance(self):
-        if self._event_ndims != 1:
+        if self.event_shape.ndims != 1:
             raise NotImplementedError("covariance is not implemented for events that are no vectors")
         components = self.components_distribution
-        difference = components.mean() - self._for_each(self._mean())
-        products = array_ops.expand_dims(difference, -1) * array_ops.expand_dims(difference, -2)
-        return self._sum(self._probs(), components.covariance() + products, event_ndims=2)
+        with ops.control_dependencies(self._assertions):
+            probs = self._pad(self._pad(self.mixture_distribution.probs))
+            within = math_ops.reduce_sum(probs * components.covariance(), axis=-3)
+            means = components.mean()
+            z = means - self._for_each(self._mean())
+            products = z[..., array_ops.newaxis, :] * z[..., array_ops.newaxis]
+            return within + math_ops.reduce_sum(probs * products, axis=-3)

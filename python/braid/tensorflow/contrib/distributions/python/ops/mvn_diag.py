@@ -28,7 +28,6 @@ class MultivariateNormalDiag(mvn_linear_operator.MultivariateNormalLinearOperato
                     loc=loc,
                     scale_diag=scale_diag,
                     scale_identity_multiplier=scale_identity_multiplier,
-                    validate_args=validate_args,
                     assert_positive=False,
                 )
         super().__init__(loc, scale, validate_args, allow_nan_stats, name)

@@ -29,7 +29,6 @@ class VectorExponentialDiag(mvn_linear_operator.VectorDistribution):
                     loc=loc,
                     scale_diag=scale_diag,
                     scale_identity_multiplier=scale_identity_multiplier,
-                    validate_args=validate_args,
                     assert_positive=False,
                 )
         make_base = lambda dtype: exponential.Exponential(
