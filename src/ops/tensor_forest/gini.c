@@ -51,11 +51,9 @@ static float fixed_share(const bd_rf_slot *s, const bd_rf_class_counts *counts)
 
 static float fixed_count(const bd_rf_slot *s, const bd_rf_class_counts *counts, int32_t class)
 {
-    float w = fixed_share(s, counts);
-    for (size_t i = 0; i < counts->counts.len; i++)
-        if (counts->counts.items[i].key == class)
-            w = (float)(w + (counts->counts.items[i].value - counts->smallest / 2.0));
-    return w;
+    const float share = fixed_share(s, counts);
+    const bd_rf_count *count = bd_rf_counts_find(&counts->counts, class);
+    return count ? (float)(share + (count->value - counts->smallest / 2.0)) : share;
 }
 
 float bd_rf_side_count(const bd_rf_slot *s, const bd_rf_candidate *k, int side, int32_t class)

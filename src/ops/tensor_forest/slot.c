@@ -18,6 +18,14 @@ static bool has_dense_counts(const bd_rf_slot *s)
 
 // ---- Making ----
 
+// Counts the arrays of so many candidates.
+static braid_code charge(bd_rf_slot *s, size_t candidates, braid_status *st)
+{
+    const size_t arrays = has_dense_counts(s) ? (candidates + 1) * (is_regression(s) ? 2 : 1) : 0;
+    return bd_charge_set(&s->charge, arrays * sizeof(float) * (size_t)s->p->num_outputs,
+                         "The statistics of a leaf", st);
+}
+
 static braid_code set_schedule(bd_rf_slot *s, braid_status *st)
 {
     const bd_rf_params *p = s->p;
@@ -52,6 +60,7 @@ braid_code bd_rf_slot_new(bd_rf_slot **slot, const bd_rf_params *p, int32_t dept
     s->splits_to_consider = bd_rf_resolve_int(&p->splits_to_consider, depth);
     braid_code code = BRAID_OK;
     if (!is_regression(s)) code = set_schedule(s, st);
+    if (!code) code = charge(s, 0, st);
     if (!code && has_dense_counts(s)) {
         s->totals = bd_try_calloc(outputs, sizeof *s->totals);
         if (is_regression(s)) s->total_squares = bd_try_calloc(outputs, sizeof *s->total_squares);
@@ -76,6 +85,7 @@ void bd_rf_slot_free(bd_rf_slot *s)
     bd_array_free(&s->sparse_totals);
     bd_free(s->totals);
     bd_free(s->total_squares);
+    bd_charge_fini(&s->charge);
     bd_free(s);
 }
 
@@ -98,9 +108,9 @@ braid_code bd_rf_slot_add_candidate(bd_rf_slot *s, bd_rf_test *test, const bd_rf
 {
     bd_rf_candidate k = {.first_class = -1};
     const size_t outputs = (size_t)s->p->num_outputs;
-    if ((int64_t)s->candidates.len >= s->splits_to_consider) {
+    if ((int64_t)s->candidates.len >= s->splits_to_consider || charge(s, s->candidates.len + 1, st)) {
         bd_rf_test_free(test);
-        return BRAID_OK;
+        return st->code;
     }
     if (has_dense_counts(s)) k.left = bd_try_calloc(outputs, sizeof *k.left);
     if (is_regression(s)) k.left_squares = bd_try_calloc(outputs, sizeof *k.left_squares);

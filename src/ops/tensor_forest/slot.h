@@ -10,6 +10,7 @@
 #define BD_OPS_TENSOR_FOREST_SLOT_H
 
 #include "ops/tensor_forest/tree.h"
+#include "tensor/charge.h"
 
 // Counts of the classes of one side of a candidate: all of them, or the most frequent (SpaceSaving: Metwally,
 // Agrawal and El Abbadi, ICDT 2005).
@@ -47,9 +48,11 @@ typedef struct bd_rf_slot {
     bool is_finished_early;
     int32_t min_split_samples, finish_every, finish_epoch, prune_every, prune_epoch;
     float dominate_fraction;
+    bd_charge charge; // for totals and the candidates' counts: few bytes ask for many outputs
 } bd_rf_slot;
 
 // Makes the statistics of a leaf. InvalidArgument: a parameter is out of its range at this depth.
+// ResourceExhausted: no memory, or the account of this thread allows no more.
 braid_code bd_rf_slot_new(bd_rf_slot **slot, const bd_rf_params *p, int32_t depth, braid_status *st);
 void bd_rf_slot_free(bd_rf_slot *s); // NULL is accepted
 
@@ -57,6 +60,7 @@ bool bd_rf_slot_is_initialized(const bd_rf_slot *s);
 bool bd_rf_slot_is_finished(const bd_rf_slot *s);
 
 // Makes a candidate of a test, which it takes over, unless there are enough. `target` may be NULL.
+// ResourceExhausted as of bd_rf_slot_new.
 braid_code bd_rf_slot_add_candidate(bd_rf_slot *s, bd_rf_test *test, const bd_rf_target *target, int64_t row,
                                     braid_status *st);
 // Moves thresholds between the example that has made them and this one, of another class.

@@ -325,8 +325,9 @@ static braid_code grow_node(bd_rf_stats *s, bd_rf_tree *tree, int32_t node, brai
     const int32_t depth = slot->depth, below = depth < INT32_MAX ? depth + 1 : depth;
     if (!bd_rf_slot_best(slot, &test, &left, &right))
         return bd_rf_slots_reset(&s->slots, &s->params, node, depth, st);
-    const int32_t child = bd_rf_tree_split(tree, node, &test, &left, &right);
-    if (bd_rf_slots_reset(&s->slots, &s->params, child, below, st) ||
+    int32_t child;
+    if (bd_rf_tree_split(tree, node, &test, &left, &right, &child, st) ||
+        bd_rf_slots_reset(&s->slots, &s->params, child, below, st) ||
         bd_rf_slots_reset(&s->slots, &s->params, child + 1, below, st))
         return st->code;
     bd_rf_slot_free(bd_imap_remove(&s->slots, (uint64_t)node));

@@ -32,6 +32,13 @@ void bd_rf_tree_fini(bd_rf_tree *t)
         bd_array_free(&t->nodes.items[i].leaf.counts);
     }
     bd_array_free(&t->nodes);
+    bd_charge_fini(&t->charge);
+}
+
+braid_code bd_rf_tree_charge(bd_rf_tree *t, size_t nodes, size_t values, braid_status *st)
+{
+    const size_t more = nodes * sizeof(bd_rf_node) + values * sizeof(bd_rf_count);
+    return bd_charge_set(&t->charge, t->charge.bytes + more, "The tree", st);
 }
 
 // ---- Tests ----
@@ -127,10 +134,16 @@ bd_rf_count *bd_rf_counts_at(bd_rf_counts *counts, int64_t key)
     return &counts->items[at];
 }
 
-float bd_rf_counts_get(const bd_rf_counts *counts, int64_t key)
+const bd_rf_count *bd_rf_counts_find(const bd_rf_counts *counts, int64_t key)
 {
     const size_t at = find_key(counts, key);
-    return at < counts->len && counts->items[at].key == key ? counts->items[at].value : 0;
+    return at < counts->len && counts->items[at].key == key ? &counts->items[at] : NULL;
+}
+
+float bd_rf_counts_get(const bd_rf_counts *counts, int64_t key)
+{
+    const bd_rf_count *count = bd_rf_counts_find(counts, key);
+    return count ? count->value : 0;
 }
 
 void bd_rf_counts_copy(bd_rf_counts *to, const bd_rf_counts *from)
@@ -157,10 +170,17 @@ int32_t bd_rf_tree_find(const bd_rf_tree *t, const bd_rf_data *data, int64_t row
     }
 }
 
-int32_t bd_rf_tree_split(bd_rf_tree *t, int32_t node, bd_rf_test *test, bd_rf_leaf *left, bd_rf_leaf *right)
+braid_code bd_rf_tree_split(bd_rf_tree *t, int32_t node, bd_rf_test *test, bd_rf_leaf *left,
+                            bd_rf_leaf *right, int32_t *child, braid_status *st)
 {
-    const int32_t child = (int32_t)t->nodes.len;
     BD_ASSERT(t->nodes.items[node].is_leaf);
+    if (bd_rf_tree_charge(t, 2, left->counts.len + right->counts.len, st)) {
+        bd_rf_test_free(test);
+        bd_array_free(&left->counts);
+        bd_array_free(&right->counts);
+        return st->code;
+    }
+    *child = (int32_t)t->nodes.len;
     bd_array_push(&t->nodes, (bd_rf_node){.has_id = true, .is_leaf = true, .leaf = *left});
     bd_array_push(&t->nodes, (bd_rf_node){.has_id = true, .is_leaf = true, .leaf = *right});
     bd_rf_node *n = &t->nodes.items[node];
@@ -168,9 +188,9 @@ int32_t bd_rf_tree_split(bd_rf_tree *t, int32_t node, bd_rf_test *test, bd_rf_le
     n->leaf.kind = BD_RF_NO_VECTOR;
     n->is_leaf = false;
     n->test = *test;
-    n->left = child;
-    n->right = child + 1;
+    n->left = *child;
+    n->right = *child + 1;
     *test = (bd_rf_test){0};
     *left = *right = (bd_rf_leaf){0};
-    return child;
+    return BRAID_OK;
 }

@@ -11,6 +11,7 @@
 #include "op/resource.h"
 #include "ops/tensor_forest/data.h"
 #include "ops/tensor_forest/output.h"
+#include "tensor/charge.h"
 
 // ---- Tests ----
 
@@ -54,6 +55,8 @@ typedef BD_ARRAY(bd_rf_count) bd_rf_counts;
 
 // Finds the count of a key, or adds one of 0, in a sparse vector: its keys ascend.
 bd_rf_count *bd_rf_counts_at(bd_rf_counts *counts, int64_t key);
+// The count of a key; NULL: there is none.
+const bd_rf_count *bd_rf_counts_find(const bd_rf_counts *counts, int64_t key);
 // The value of a key; 0: there is none.
 float bd_rf_counts_get(const bd_rf_counts *counts, int64_t key);
 void bd_rf_counts_copy(bd_rf_counts *to, const bd_rf_counts *from);
@@ -81,6 +84,7 @@ typedef struct bd_rf_node {
 
 typedef struct bd_rf_tree {
     BD_ARRAY(bd_rf_node) nodes;
+    bd_charge charge; // for the nodes and the values of their leaves, as they were made
 } bd_rf_tree;
 
 typedef struct bd_rf_tree_resource {
@@ -98,7 +102,7 @@ bd_rf_tree_resource *bd_rf_input_tree(bd_op_ctx *c, int i);
 void bd_rf_tree_fini(bd_rf_tree *t);
 // Reads a serialized decision_trees.Model into `t`, which is empty before, and on an error after. A model
 // without nodes gets a root. InvalidArgument: malformed; Unimplemented: models that are no tree, values that
-// are not float, and tests that no op has.
+// are not float, and tests that no op has; ResourceExhausted: the account of this thread allows no more.
 braid_code bd_rf_tree_read(bd_rf_tree *t, const bd_rf_params *p, const void *data, size_t len,
                            braid_status *st);
 
@@ -107,9 +111,12 @@ braid_code bd_rf_tree_read(bd_rf_tree *t, const bd_rf_params *p, const void *dat
 int32_t bd_rf_tree_find(const bd_rf_tree *t, const bd_rf_data *data, int64_t row,
                         void (*pass)(void *arg, int32_t node), void *arg);
 
-// Makes a leaf a split of two leaves, and takes over the test and what the leaves have. Returns the left
-// child; the right one is the next.
-int32_t bd_rf_tree_split(bd_rf_tree *t, int32_t node, bd_rf_test *test, bd_rf_leaf *left, bd_rf_leaf *right);
+// Makes a leaf a split of two leaves, and takes over the test and what the leaves have, also on an error. The
+// left child is *child; the right one is the next. ResourceExhausted: the account allows no more.
+braid_code bd_rf_tree_split(bd_rf_tree *t, int32_t node, bd_rf_test *test, bd_rf_leaf *left,
+                            bd_rf_leaf *right, int32_t *child, braid_status *st);
+// Counts further nodes, and values of leaves.
+braid_code bd_rf_tree_charge(bd_rf_tree *t, size_t nodes, size_t values, braid_status *st);
 
 // ---- Messages ----
 

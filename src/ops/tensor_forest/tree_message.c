@@ -232,15 +232,26 @@ static braid_code read_nodes(bd_rf_tree *t, const tree_message *m, braid_status 
     return BRAID_OK;
 }
 
-static void add_root(bd_rf_tree *t, const bd_rf_params *p)
+static braid_code charge_nodes(bd_rf_tree *t, braid_status *st)
+{
+    size_t values = 0;
+    for (size_t i = 0; i < t->nodes.len; i++)
+        values += t->nodes.items[i].leaf.counts.len;
+    return bd_rf_tree_charge(t, t->nodes.len, values, st);
+}
+
+static braid_code add_root(bd_rf_tree *t, const bd_rf_params *p, braid_status *st)
 {
     bd_rf_node root = {.is_leaf = true};
-    if (p->leaf_type == BD_RF_LEAF_DENSE || p->leaf_type == BD_RF_LEAF_REGRESSION) {
-        root.leaf.kind = BD_RF_VECTOR;
-        for (int32_t k = 0; k < p->num_outputs; k++)
-            bd_array_push(&root.leaf.counts, (bd_rf_count){0});
-    }
+    const bool is_dense = p->leaf_type == BD_RF_LEAF_DENSE || p->leaf_type == BD_RF_LEAF_REGRESSION;
+    const size_t values = is_dense ? (size_t)p->num_outputs : 0;
+    if (bd_rf_tree_charge(t, 1, values, st)) return st->code;
+    if (is_dense) root.leaf.kind = BD_RF_VECTOR;
+    bd_array_reserve(&root.leaf.counts, values);
+    for (size_t k = 0; k < values; k++)
+        bd_array_push(&root.leaf.counts, (bd_rf_count){0});
     bd_array_push(&t->nodes, root);
+    return BRAID_OK;
 }
 
 braid_code bd_rf_tree_read(bd_rf_tree *t, const bd_rf_params *p, const void *data, size_t len,
@@ -256,10 +267,8 @@ braid_code bd_rf_tree_read(bd_rf_tree *t, const bd_rf_params *p, const void *dat
         code = read_nodes(t, m->decision_tree, st);
     else if (m->model_case != TENSORFLOW__DECISION_TREES__MODEL__MODEL__NOT_SET)
         code = bd_fail(st, BRAID_UNIMPLEMENTED, "The tree config is a model other than a decision_tree");
-    if (code)
-        bd_rf_tree_fini(t);
-    else if (t->nodes.len == 0)
-        add_root(t, p);
+    if (!code) code = t->nodes.len > 0 ? charge_nodes(t, st) : add_root(t, p, st);
+    if (code) bd_rf_tree_fini(t);
     return code;
 }
 

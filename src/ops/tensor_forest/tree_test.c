@@ -1,5 +1,6 @@
 // Tests of trees of tf.contrib.tensor_forest: reading and writing them, growing, and predicting. Values are
 // those of TensorFlow 1.15.
+#include "base/account.h"
 #include "base/random.h"
 #include "base/strbuf.h"
 #include "base/testing/test.h"
@@ -168,9 +169,11 @@ static void expect(const forest *f, braid_op *node, const char *feeds, int i,
     "num_outputs: 2 num_features: 2 max_nodes: 7 checkpoint_stats: true split_after_samples { "              \
     "constant_value: 3 } num_splits_to_consider { constant_value: 2 } "
 #define SPARSE "leaf_type: MODEL_SPARSE_CLASSIFICATION stats_type: STATS_SPARSE_GINI "
-#define FIXED                                                                                                \
-    "leaf_type: MODEL_SPARSE_CLASSIFICATION stats_type: STATS_FIXED_SIZE_SPARSE_GINI num_classes_to_track: " \
-    "2 "
+#define FIXED_OF(SIZE)                                                                                       \
+    "leaf_type: MODEL_SPARSE_CLASSIFICATION stats_type: STATS_FIXED_SIZE_SPARSE_GINI "                       \
+    "num_classes_to_track: " #SIZE " "
+#define FIXED FIXED_OF(2)
+#define SPLITS(N) "num_splits_to_consider { constant_value: " #N " } "
 #define REGRESSION                                                                                           \
     "leaf_type: MODEL_REGRESSION stats_type: STATS_LEAST_SQUARES_REGRESSION is_regression: true "
 
@@ -456,6 +459,7 @@ static void sparse_features_split_leaves(void **state)
     expect(&f, f.serialize, "", 0, model_type,
            TREE(NODE(SPLIT(1, 2, TEST(5, 1))) NODE(ID(1) LEAF(0, 1)) NODE(ID(2) LEAF(1, 3))));
     RUN(f.traverse, SPARSE_BATCH, "int32[7] 1 2 1 2 2 2 2");
+    RUN(f.traverse, "float[0]; int64[0,2]; float[0]; int64[2] 2 9", "int32[2] 1 1"); // all are 0
     RUN(f.traverse, "float[1,2] 0 0" NONE,
         "InvalidArgument: Example 0 comes to a node of the tree that tests");
     free_forest(&f);
@@ -590,6 +594,53 @@ static void only_kernels_that_change_no_tree_can_be_interrupted(void **state)
     free_forest(&f);
 }
 
+// Without a search in each table it takes minutes.
+static void the_time_for_statistics_of_many_classes_is_not_quadratic(void **state)
+{
+    (void)state;
+    enum {
+        CLASSES = 1 << 18
+    };
+    forest f = new_empty_forest(FIXED_OF(262144) "num_outputs: 524288 use_running_stats_method: true "
+                                                 "split_after_samples { constant_value: 3 } " SPLITS(1),
+                                DENSE_SPEC);
+    bd_strbuf text = {0};
+    bd_strbuf_append(&text, "node_to_slot { post_init_leaf_stats { } candidates { split { " TEST(
+                                0, 1) "} left_stats { classification { sparse_counts { ");
+    for (int i = 0; i < CLASSES; i++)
+        bd_strbuf_appendf(&text, "sparse_value { key: %d } ", i);
+    bd_strbuf_append(&text, "} } } } }");
+    const int64_t before = bd_thread_time_ns();
+    set(&f, f.deserialize_stats, stats_type, bd_strbuf_str(&text), "");
+    assert_true(bd_thread_time_ns() - before < INT64_C(30000000000));
+    bd_strbuf_fini(&text);
+    free_forest(&f);
+}
+
+// Few bytes of a client make a tree of many outputs.
+static void outputs_count_against_the_memory_of_their_client(void **state)
+{
+    (void)state;
+#define MANY "num_outputs: 1000000 num_features: 2 max_nodes: 7 split_after_samples { constant_value: 3 } "
+    bd_account *account = bd_account_new("alice", 25000000, 0);
+    const bd_account_turn turn = bd_account_enter(account);
+    forest f = new_empty_forest(MANY SPLITS(1), DENSE_SPEC);                       // 16 MB, and 4 MB
+    RUN(f.process, BATCH NONE "; " LABELS "; float[0]; int32[8] 0", "int32[1] 0"); // 4 MB: a candidate
+    RUN(f.grow, "int32[1] 0", "ResourceExhausted: The tree would take 48");
+    RUN(f.size, "", "int32[] 1");
+    RUN(f.deserialize, "string[] ''", "ResourceExhausted: The tree would take 16");
+    RUN(f.deserialize_stats, "string[] ''", "ResourceExhausted: The statistics of a leaf would take 4000000");
+    free_forest(&f);
+    f = new_empty_forest(MANY SPLITS(3), DENSE_SPEC);
+    RUN(f.process, BATCH NONE "; " LABELS "; float[0]; int32[8] 0",
+        "ResourceExhausted: The statistics of a leaf would take 12000000");
+    free_forest(&f);
+    assert_true(bd_account_take(account, 25000000)); // they are gone
+    bd_account_give(account, 25000000);
+    bd_account_leave(turn);
+    bd_account_unref(account);
+}
+
 // ---- Leaves that finish early, and candidates that are dropped ----
 
 #define CANDIDATE(FEATURE, A, B)                                                                             \
@@ -635,6 +686,8 @@ int main(void)
         cmocka_unit_test(statistics_that_do_not_fit_are_refused),
         cmocka_unit_test(settings_that_do_not_fit_are_refused),
         cmocka_unit_test(only_kernels_that_change_no_tree_can_be_interrupted),
+        cmocka_unit_test(the_time_for_statistics_of_many_classes_is_not_quadratic),
+        cmocka_unit_test(outputs_count_against_the_memory_of_their_client),
         cmocka_unit_test(a_clear_candidate_finishes_a_leaf_early),
     };
     return BD_RUN_TESTS(tests);
