@@ -75,8 +75,44 @@ class Keras(unittest.TestCase):
         )
         model.compile("adam", "sparse_categorical_crossentropy")
         got = model.fit(x, y, epochs=3, batch_size=16, validation_split=0.25, verbose=0).history
-        np.testing.assert_allclose(got["loss"], [0.690854, 0.688849, 0.688454], rtol=2e-5)
-        np.testing.assert_allclose(got["val_loss"], [0.704608, 0.7181, 0.725373], rtol=2e-5)
+        np.testing.assert_allclose(got["loss"], [0.689106, 0.686679, 0.687579], rtol=2e-5)
+        np.testing.assert_allclose(got["val_loss"], [0.705533, 0.719207, 0.726389], rtol=2e-5)
+
+    def test_a_cleared_session_has_a_learning_phase_and_a_single_batch_keeps_its_order(self):
+        tf.set_random_seed(3)
+        np.random.seed(2)
+        x, y = np.random.RandomState(0).randn(3, 5, 4), np.eye(2)[[0, 1, 1]]
+        lstm = layers.LSTM(3, dropout=0.3, recurrent_dropout=0.4, input_shape=(5, 4))
+        model = keras.Sequential([lstm, layers.Dense(2, activation="softmax")])
+        model.compile("adam", "categorical_crossentropy")
+        got = model.fit(x.astype("f"), y, epochs=2, verbose=0, validation_data=(x, y)).history
+        np.testing.assert_allclose(got["loss"], [0.758248, 0.723279], rtol=2e-5)
+        np.testing.assert_allclose(got["val_loss"], [0.681044, 0.6788], rtol=2e-5)
+
+    def test_arrays_in_files_are_read_in_their_order(self):
+        class Array:
+            """Of HDF5: its rows are read by growing numbers."""
+
+            def __init__(self, array):
+                self._array, self.shape, self.dtype = array, array.shape, array.dtype
+
+            def __len__(self):
+                return len(self._array)
+
+            def __getitem__(self, key):
+                if not isinstance(key, slice) and np.any(np.diff(key) <= 0):
+                    raise TypeError("Indexing elements must be in increasing order")
+                return self._array[key]
+
+        x = np.random.RandomState(0).randn(12, 3).astype("f")
+        model = keras.Sequential([layers.Dense(1, input_shape=(3,))])
+        model.compile("sgd", "mse")
+        data = Array(x), Array(x[:, :1])
+        got = model.fit(*data, batch_size=4, shuffle="batch", verbose=0, validation_data=data).history
+        self.assertAlmostEqual(got["val_loss"][0], model.evaluate(*data, batch_size=4, verbose=0), 5)
+        np.random.seed(1)
+        with self.assertRaisesRegex(TypeError, 'pass shuffle="batch"'):
+            model.fit(*data, batch_size=4, verbose=0)
 
     def test_settings_of_objects(self):
         spec = keras.layers.InputSpec(dtype="float32", ndim=3, axes={-1: 4})

@@ -206,13 +206,13 @@ def get_graph():
 
 @keras_export("keras.backend.clear_session")
 def clear_session():
-    """Begins anew: an empty default graph, no session, no learning phase."""
+    """Begins anew: a default graph with the placeholder of the learning phase alone, no session."""
     ops.reset_default_graph()
     reset_uids()
     _SESSION.session = None
     graph = get_graph()
     with graph.as_default():
-        _PHASES.pop(graph, None)
+        _PHASES[graph] = _new_phase()
 
 
 @keras_export("keras.backend.manual_variable_initialization")

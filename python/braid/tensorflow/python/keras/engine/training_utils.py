@@ -600,15 +600,27 @@ class Batches:
         elif self._shuffle:
             self._shuffler().shuffle(order)
         inputs, targets, weights = self.arrays
+        arrays = [a for a in (*inputs, *targets, *(weights or ())) if a is not None]
+        # HDF5 files take growing numbers only. Within a batch that is not trained on, the order is free.
+        sorts = self._what == "test" and not all(isinstance(a, np.ndarray) for a in arrays)
         for start in range(0, self.samples, self._batch_size):
             rows = order[start : start + self._batch_size]
             count = len(rows)
-            if not self._shuffle:
+            # As in TensorFlow, a single batch keeps its order.
+            if not self._shuffle or count == self.samples:
                 rows = slice(start, start + count)
+            elif sorts:
+                rows = np.sort(rows)
 
             part = batch_values.rows
             take = lambda arrays: [None if a is None else part(a, rows) for a in arrays]  # noqa: E731, B023
-            yield take(inputs), take(targets), take(weights) if weights else None, count, count
+            try:
+                batch = take(inputs), take(targets), take(weights) if weights else None
+            except TypeError as error:
+                raise TypeError(
+                    'TypeError while preparing batch. If using HDF5 input data, pass shuffle="batch".'
+                ) from error
+            yield *batch, count, count
 
     def _shuffler(self):
         """The random numbers of an epoch: numpy's, or those that all workers have, for equal batches."""
