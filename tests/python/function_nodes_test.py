@@ -38,6 +38,10 @@ def pictures():
     return tf.constant(np.ones([1, 4, 4, 3], np.float32))
 
 
+def step_of(cell):
+    cell(square(), cell.zero_state(2, tf.float32))
+
+
 def labelled():
     return tf.constant([1, 0]), tf.constant([0.5, 0.2])
 
@@ -100,6 +104,18 @@ CALLS = [
     (lambda: tf.contrib.image.rotate(pictures(), 0.5), 104, 3474030269),
     (lambda: tf.contrib.image.translate(pictures(), [1.0, 2.0]), 69, 1516043372),
     (lambda: tf.contrib.nn.alpha_dropout(square(), 0.5), 35, 3615851269),
+    (lambda: tf.signal.dct(square(), norm="ortho"), 40, 622400599),
+    (lambda: tf.signal.overlap_and_add(square(), 1), 92, 1941392896),
+    (lambda: tf.linalg.pinv(square()), 15, 3916995971),
+    (lambda: tf.linalg.matrix_rank(square()), 13, 2874863592),
+    (lambda: tf.linalg.LinearOperatorCirculant([1.0, 2.0]), 9, 76790320),
+    (lambda: tf.gradients(square(), 1.0), 5, 848589488),
+    (lambda: tf.contrib.metrics.accuracy(places(), places(), 0.5), 16, 504002458),
+    (lambda: tf.contrib.layers.gdn(pictures()), 34, 2344474312),
+    (lambda: step_of(tf.contrib.rnn.UGRNNCell(2)), 39, 2239086846),
+    (lambda: step_of(tf.contrib.rnn.IntersectionRNNCell(3, 3)), 77, 1403002321),
+    (lambda: step_of(tf.contrib.rnn.CoupledInputForgetGateLSTMCell(2)), 50, 2249031810),
+    (lambda: step_of(tf.contrib.rnn.IndyLSTMCell(2)), 61, 440160036),
 ]
 
 

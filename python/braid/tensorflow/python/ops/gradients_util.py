@@ -185,7 +185,7 @@ def _listed(value):
     return list(value) if isinstance(value, (list, tuple)) else [value]
 
 
-def _as_source(x):
+def _as_source(x, name):
     """What the engine differentiates by: a resource variable's handle, a variable's reference."""
     if (
         hasattr(x, "handle")
@@ -193,7 +193,7 @@ def _as_source(x):
         and x.handle.dtype == dtypes.resource
     ):
         return x.handle
-    return ops.internal_convert_to_tensor_or_indexed_slices(x, as_ref=True)
+    return ops.internal_convert_to_tensor_or_indexed_slices(x, name=name, as_ref=True)
 
 
 def _are_outside(function, values):
@@ -255,10 +255,10 @@ def _GradientsHelper(
     with ops.name_scope(name, "gradients", values) as scope:
         ys = [ops.convert_to_tensor_or_indexed_slices(y, name=f"y_{i}") for i, y in enumerate(ys)]
         ys = [y.values if isinstance(y, ops.IndexedSlices) else y for y in ys]
-        sources = [_as_source(x) for x in given_xs]
+        sources = [_as_source(x, f"x_{number}") for number, x in enumerate(given_xs)]
         sources = [x.values if isinstance(x, ops.IndexedSlices) else x for x in sources]
         sources = [_within(graph, x) if x.graph is not graph else x for x in sources]
-        stops = [_as_source(s) for s in stops] + graph._exits_without_gradient
+        stops = [_as_source(s, None) for s in stops] + graph._exits_without_gradient
         grad_ys = _initial_gradients(grad_ys, ys, colocate_gradients_with_ops)
         first = len(graph._native)
         caller = _Caller(graph, sources) if _needs_caller(graph) else None

@@ -164,10 +164,11 @@ def _checked_matrix(a, validate_args):
         return array_ops.identity(a)
 
 
-def _epsilon_of(a):
-    """The larger number of rows and columns, times the difference of 1 and the next number of the type."""
-    size = math_ops.cast(math_ops.reduce_max(array_ops.shape(a)[-2:]), a.dtype)
-    return size * np.finfo(a.dtype.as_numpy_dtype).eps
+def _greatest_size(a):
+    """The greater one of the sizes of matrices, of their type."""
+    sizes = a.shape[-2:]
+    known = max(sizes.as_list()) if sizes.is_fully_defined() else None
+    return math_ops.cast(math_ops.reduce_max(array_ops.shape(a)[-2:]) if known is None else known, a.dtype)
 
 
 @tf_export("linalg.matrix_rank")
@@ -177,7 +178,8 @@ def matrix_rank(a, tol=None, validate_args=False, name=None):
         a = _checked_matrix(a, validate_args)
         values = linalg_ops.svd(a, compute_uv=False)
         if tol is None:
-            tol = _epsilon_of(a) * math_ops.reduce_max(values, axis=-1, keepdims=True)
+            epsilon = np.finfo(a.dtype.as_numpy_dtype).eps
+            tol = epsilon * _greatest_size(a) * math_ops.reduce_max(values, axis=-1, keepdims=True)
         return math_ops.reduce_sum(math_ops.cast(values > tol, dtypes.int32), axis=-1)
 
 
@@ -186,12 +188,24 @@ def pinv(a, rcond=None, validate_args=False, name=None):
     """The inverses of Moore and Penrose. Singular values below rcond times the largest are taken as 0."""
     with ops.name_scope(name or "pinv"):
         a = _checked_matrix(a, validate_args)
-        rcond = 10.0 * _epsilon_of(a) if rcond is None else ops.convert_to_tensor(rcond, dtype=a.dtype)
+        dtype = a.dtype.as_numpy_dtype
+        if rcond is None:
+            rows, columns = (
+                array_ops.shape(a)[i]
+                if a.shape.ndims is None or a.shape.dims[i].value is None
+                else a.shape.dims[i].value
+                for i in (-2, -1)
+            )
+            if isinstance(rows, int) and isinstance(columns, int):
+                size = float(max(rows, columns))
+            else:
+                size = math_ops.cast(math_ops.maximum(rows, columns), a.dtype)
+            rcond = 10.0 * size * np.finfo(dtype).eps
+        rcond = ops.convert_to_tensor(rcond, dtype=a.dtype, name="rcond")
         values, left, right = linalg_ops.svd(a, full_matrices=False, compute_uv=True)
         cutoff = array_ops.expand_dims(rcond * math_ops.reduce_max(values, axis=-1), -1)
         # 1 / infinity is 0, also in the gradient.
-        infinite = array_ops.fill(array_ops.shape(values), ops.convert_to_tensor(np.inf, dtype=a.dtype))
-        values = array_ops.where(values > cutoff, values, infinite)
+        values = array_ops.where_v2(values > cutoff, values, np.array(np.inf, dtype))
         inverse = math_ops.matmul(right / array_ops.expand_dims(values, -2), left, adjoint_b=True)
         if a.shape.ndims is not None:
             inverse.set_shape(a.shape[:-2].concatenate([a.shape[-1], a.shape[-2]]))

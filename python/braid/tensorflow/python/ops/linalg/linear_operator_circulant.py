@@ -48,6 +48,9 @@ class _BaseLinearOperatorCirculant(linear_operator.LinearOperator):
                 True, hints["is_square"], "A [[nested] block] circulant operator is always square."
             )
             self._block_shape_tensor = array_ops.shape(self._spectrum)[-block_depth:]
+            self._complex_spectrum = _to_complex(self._spectrum)
+            self._abs_spectrum = math_ops.abs(self._spectrum)
+            self._conjugate_spectrum = math_ops.conj(self._complex_spectrum)
             super().__init__(
                 dtype=dtypes.as_dtype(input_output_dtype),
                 graph_parents=[self._spectrum],
@@ -122,8 +125,7 @@ class _BaseLinearOperatorCirculant(linear_operator.LinearOperator):
     def _filter(self, x, adjoint, adjoint_arg, combine):
         """Applies `combine` to x, [..., N, R], and the spectrum in Fourier's space."""
         x = linalg.adjoint(x) if adjoint_arg else x
-        spectrum = _to_complex(self._spectrum)
-        spectrum = math_ops.conj(spectrum) if adjoint else spectrum
+        spectrum = self._conjugate_spectrum if adjoint else self._complex_spectrum
         known = x.shape
         rows = array_ops.matrix_transpose(math_ops.cast(x, spectrum.dtype))  # [..., R, N]
         shape = array_ops.shape(rows)
@@ -148,7 +150,7 @@ class _BaseLinearOperatorCirculant(linear_operator.LinearOperator):
         return self._own_type(math_ops.reduce_prod(self._spectrum, axis=self._axes()))
 
     def _log_abs_determinant(self):
-        logs = math_ops.log(math_ops.abs(self._spectrum))
+        logs = math_ops.log(self._abs_spectrum)
         return math_ops.cast(math_ops.reduce_sum(logs, axis=self._axes()), self.dtype)
 
     def _trace(self):

@@ -42,7 +42,7 @@ class LinearOperatorZeros(linear_operator_identity.SizedOperator):
                 is_square=is_square,
                 name=name,
             )
-            self._set_sizes(num_rows, num_columns, batch_shape)
+            self._set_sizes(num_rows, num_rows if num_columns is None else num_columns, batch_shape)
             known = self._known_rows, self._known_columns
             if is_square and None not in known and known[0] != known[1]:
                 raise ValueError(

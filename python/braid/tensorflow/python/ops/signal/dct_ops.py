@@ -1,4 +1,4 @@
-"""The discrete cosine transform, as the product with a matrix of cosines."""
+"""The discrete cosine transform: of float32 by a Fourier transform, otherwise by a matrix of cosines."""
 
 import numpy as np
 
@@ -6,6 +6,7 @@ from braid.tensorflow.python.framework import dtypes
 from braid.tensorflow.python.framework import ops
 from braid.tensorflow.python.ops import array_ops
 from braid.tensorflow.python.ops import math_ops
+from braid.tensorflow.python.ops.signal import fft_ops
 from braid.tensorflow.python.util.tf_export import tf_export
 
 
@@ -27,15 +28,46 @@ def _matrix(type, norm, n, index, first, cos, sqrt):
 
 
 def _lengthened(x, n):
-    """x with zeros behind where its last dimension is shorter than n."""
-    size = None if x.get_shape().ndims is None else x.get_shape().dims[-1].value
+    """The first n elements of the last dimension, or x with zeros behind where that is shorter than n."""
+    known = x.get_shape().ndims is not None
+    size = x.get_shape().dims[-1].value if known else None
     if size is not None and size >= n:
-        return x
+        return x[..., 0:n]
+    if size is None:
+        x = x[..., 0:n]
     missing = math_ops.maximum(n - array_ops.shape(x)[-1], 0) if size is None else n - size
-    if x.get_shape().ndims is not None:
-        return array_ops.pad(x, [[0, 0]] * (x.get_shape().ndims - 1) + [[0, missing]])
+    if known:
+        paddings = [[0, 0]] * (x.get_shape().ndims - 1) + [[0, missing]]
+        return array_ops.pad(x, paddings=ops.convert_to_tensor(paddings, dtype=dtypes.int32))
     others = array_ops.zeros([array_ops.rank(x) - 1, 2], dtypes.int32)
     return array_ops.pad(x, array_ops.concat([others, [[0, missing]]], 0))
+
+
+def _by_fourier(x, type, norm):
+    """The transform of float32 by a Fourier transform of twice the length."""
+    size = x.get_shape().dims[-1].value if x.get_shape().ndims is not None else None
+    n = size or array_ops.shape(x)[-1]
+    count = math_ops.cast(n, dtypes.float32)
+    if type == 1:
+        return math_ops.real(fft_ops.rfft(array_ops.concat([x, x[..., -2:0:-1]], axis=-1)))
+
+    def turns(index):
+        return 2.0 * math_ops.exp(math_ops.complex(0.0, index * np.pi * 0.5 / count))
+
+    def weights(first, factor):
+        """first, and n - 1 times first * sqrt(factor)."""
+        others = first * math_ops.sqrt(factor)
+        first = array_ops.expand_dims(first, 0)
+        return array_ops.pad(first, [[0, n - 1]], constant_values=others)
+
+    if type == 2:
+        scale = turns(-math_ops.range(count))
+        made = math_ops.real(fft_ops.rfft(x, fft_length=[2 * n])[..., :n] * scale)
+        return made * weights(0.5 * math_ops.rsqrt(count), 2.0) if norm == "ortho" else made
+    x = x * (weights(math_ops.sqrt(count), 0.5) if norm == "ortho" else count)
+    scale = turns(math_ops.range(count))
+    spectrum = scale * math_ops.complex(x, 0.0)
+    return math_ops.real(fft_ops.irfft(spectrum, fft_length=[2 * n]))[..., :n]
 
 
 def _validate(x, type, n, axis, norm):
@@ -68,7 +100,9 @@ def dct(input, type=2, n=None, axis=-1, norm=None, name=None):
         input = ops.convert_to_tensor(input, dtype=None if hasattr(input, "dtype") else dtypes.float32)
         size = _validate(input, type, n, axis, norm)
         if n is not None:
-            input = _lengthened(input[..., :n], n)
+            input = _lengthened(input, n)
+        if input.dtype == dtypes.float32:
+            return _by_fourier(input, type, norm)
         sizes = array_ops.shape(input)
         if size is not None:
             n, index = size, np.arange(size, dtype=np.float64)

@@ -19,6 +19,7 @@ from braid.tensorflow.python.layers import pooling as pooling_layers
 from braid.tensorflow.python.ops import array_ops
 from braid.tensorflow.python.ops import check_ops
 from braid.tensorflow.python.ops import init_ops
+from braid.tensorflow.python.ops import linalg_ops
 from braid.tensorflow.python.ops import math_ops
 from braid.tensorflow.python.ops import nn
 from braid.tensorflow.python.ops import sparse_ops
@@ -1229,45 +1230,76 @@ class GDN(base.Layer):
         if channels is None:
             raise ValueError("The channel dimension of the inputs to `GDN` must be defined.")
         self.input_spec = base.InputSpec(ndim=input_shape.ndims, axes={axis: channels})
-        pedestal = self._reparam_offset**2
+        self._rank = input_shape.ndims
+        offset = self._reparam_offset**2
+        pedestal = array_ops.constant(offset, dtype=self.dtype)
+        beta_bound = array_ops.constant((self._beta_min + offset) ** 0.5, dtype=self.dtype)
+        gamma_bound = array_ops.constant(self._reparam_offset, dtype=self.dtype)
 
-        def reparametrized(name, initial, least):
-            def initializer(shape, dtype=None, partition_info=None):
-                values = ops.convert_to_tensor(initial, dtype=dtype)
-                return math_ops.sqrt(values + pedestal)
+        def ones(shape, dtype=None, partition_info=None):
+            pedestal = array_ops.constant(offset, dtype=self.dtype)
+            return math_ops.sqrt(array_ops.ones(shape, dtype=dtype) + pedestal)
 
+        def diagonal(shape, dtype=None, partition_info=None):
+            eye = linalg_ops.eye(shape[0], dtype=dtype)
+            pedestal = array_ops.constant(offset, dtype=self.dtype)
+            return math_ops.sqrt(self._gamma_init * eye + pedestal)
+
+        def reparametrized(name, shape, initializer, bound):
             variable = self.add_variable(
-                f"reparam_{name}", shape=initial.shape, initializer=initializer, trainable=True
+                f"reparam_{name}", shape=shape, initializer=initializer, dtype=self.dtype, trainable=True
             )
-            bound = (least + pedestal) ** 0.5
             return math_ops.square(_lower_bound(variable, bound)) - pedestal
 
-        self.beta = reparametrized("beta", np.ones([channels], np.float32), self._beta_min)
-        self.gamma = reparametrized("gamma", self._gamma_init * np.eye(channels, dtype=np.float32), 0)
+        self.beta = reparametrized("beta", [channels], ones, beta_bound)
+        self.gamma = reparametrized("gamma", [channels, channels], diagonal, gamma_bound)
         self.built = True
 
     def call(self, inputs):
-        rank = inputs.shape.ndims
-        is_first = self.data_format == "channels_first"
-        x = array_ops.transpose(inputs, [0, *range(2, rank), 1]) if is_first else inputs
-        channels = tensor_shape.dimension_value(x.shape[-1])
-        flat = array_ops.reshape(math_ops.square(x), [-1, channels])
-        norm = nn.bias_add(math_ops.matmul(flat, self.gamma), self.beta)
-        norm = array_ops.reshape(norm, array_ops.shape(x))
-        outputs = x * (math_ops.sqrt(norm) if self.inverse else math_ops.rsqrt(norm))
-        if is_first:
-            outputs = array_ops.transpose(outputs, [0, rank - 1, *range(1, rank - 1)])
+        inputs = ops.convert_to_tensor(inputs, dtype=self.dtype)
+        rank = self._rank
+        gamma = array_ops.reshape(self.gamma, (rank - 2) * [1] + self.gamma.get_shape().as_list())
+        squares = math_ops.square(inputs)
+        if self.data_format == "channels_first":
+            norm = nn.convolution(squares, gamma, "VALID", data_format="NC" + "DHW"[-(rank - 2) :])
+            norm = self._with_beta_first(norm)
+        else:
+            norm = nn.convolution(squares, gamma, "VALID")
+            norm = nn.bias_add(norm, self.beta, data_format="NHWC")
+        norm = math_ops.sqrt(norm)
+        outputs = inputs * norm if self.inverse else inputs / norm
         outputs.set_shape(inputs.get_shape())
         return outputs
+
+    def _with_beta_first(self, norm):
+        """norm, whose channels are its second dimension, and beta."""
+        if self._rank == 4:
+            return nn.bias_add(norm, self.beta, data_format="NCHW")
+        if self._rank == 3:
+            norm = nn.bias_add(array_ops.expand_dims(norm, 2), self.beta, data_format="NCHW")
+            return array_ops.squeeze(norm, [2])
+        shape = array_ops.shape(norm)
+        norm = array_ops.reshape(norm, array_ops.concat([shape[:3], [-1]], 0))
+        return array_ops.reshape(nn.bias_add(norm, self.beta, data_format="NCHW"), shape)
 
     def compute_output_shape(self, input_shape):
         return tensor_shape.TensorShape(input_shape)
 
 
 def _lower_bound(variable, bound):
-    """max(variable, bound), whose gradient is the variable's."""
-    value = ops.convert_to_tensor(variable)
-    return value + array_ops.stop_gradient(math_ops.maximum(value, bound) - value)
+    """The greater ones of a variable and a bound; at the bound only gradients that raise it go through."""
+    with ops.name_scope(None, "GDNLowerBound", [variable, bound]) as scope:
+        variable = ops.convert_to_tensor(variable, name="inputs")
+        bound = ops.convert_to_tensor(bound, name="bound")
+        with ops.get_default_graph().gradient_override_map({"Maximum": "GDNLowerBound"}):
+            return math_ops.maximum(variable, bound, name=scope)
+
+
+@ops.RegisterGradient("GDNLowerBound")
+def _lower_bound_grad(op, grad):
+    variable, bound = op.inputs
+    passes = math_ops.logical_or(variable >= bound, grad < 0)
+    return [math_ops.cast(passes, grad.dtype) * grad, None]
 
 
 def gdn(

@@ -77,9 +77,16 @@ def accuracy(predictions, labels, weights=None, name=None):
         is_correct = math_ops.cast(math_ops.equal(predictions, labels), dtypes.float32)
         if weights is None:
             return math_ops.reduce_mean(is_correct)
-        weights = math_ops.cast(weights, dtypes.float32)
-        number = math_ops.reduce_sum(weights * math_ops.cast(math_ops.equal(labels, labels), dtypes.float32))
-        return math_ops.div(math_ops.reduce_sum(math_ops.multiply(is_correct, weights)), number)
+        weights = _as_floats(weights)
+        is_correct = math_ops.multiply(is_correct, weights)
+        numbers = math_ops.multiply(weights, array_ops.ones_like(is_correct))
+        return math_ops.div(math_ops.reduce_sum(is_correct), math_ops.reduce_sum(numbers))
+
+
+def _as_floats(weights):
+    """Weights of another type as float32."""
+    dtype = getattr(weights, "dtype", None)
+    return weights if dtype is None or dtype == dtypes.float32 else math_ops.cast(weights, dtypes.float32)
 
 
 def _reordered(function, name, doc=None):
@@ -542,26 +549,27 @@ def streaming_covariance(
         )
         if weights is None:
             batch_number = math_ops.cast(array_ops.size(labels), dtypes.float32)
-            weights = array_ops.ones_like(labels)
+            weighted = predictions, labels
         else:
             weights = metrics_impl._broadcast(weights, labels)
             batch_number = math_ops.reduce_sum(weights)
+            weighted = math_ops.multiply(predictions, weights), math_ops.multiply(labels, weights)
         new_number = state_ops.assign_add(number, batch_number)
+        old_number = new_number - batch_number
 
-        def moved(mean, values):
-            """The mean of the batch, and the means before and after it."""
-            batch_mean = math_ops.div_no_nan(math_ops.reduce_sum(values * weights), batch_number)
+        def moved(mean, weighted):
+            """The mean of the batch, and the mean before it."""
+            batch_mean = math_ops.div_no_nan(math_ops.reduce_sum(weighted), batch_number)
             delta = math_ops.div_no_nan((batch_mean - mean) * batch_number, new_number)
             new_mean = state_ops.assign_add(mean, delta)
             return batch_mean, new_mean - delta
 
-        batch_prediction, old_prediction = moved(mean_prediction, predictions)
-        batch_label, old_label = moved(mean_label, labels)
-        batch_comoment = math_ops.reduce_sum(
-            (predictions - batch_prediction) * (labels - batch_label) * weights
-        )
+        batch_prediction, old_prediction = moved(mean_prediction, weighted[0])
+        batch_label, old_label = moved(mean_label, weighted[1])
+        products = (predictions - batch_prediction) * (labels - batch_label)
+        batch_comoment = math_ops.reduce_sum(products if weights is None else products * weights)
         between = (old_prediction - batch_prediction) * (old_label - batch_label)
-        share = math_ops.div_no_nan((new_number - batch_number) * batch_number, new_number)
+        share = math_ops.div_no_nan(old_number * batch_number, new_number)
         new_comoment = state_ops.assign_add(comoment, batch_comoment + between * share)
 
         def covariance(comoment, number, name):

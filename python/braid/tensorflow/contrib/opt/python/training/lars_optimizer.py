@@ -56,15 +56,19 @@ class LARSOptimizer(optimizer.Optimizer):
             return rate, grad
         w_norm = linalg_ops.norm(var, ord=2)
         g_norm = linalg_ops.norm(grad, ord=2)
+        has_weight, has_gradient = math_ops.greater(w_norm, 0), math_ops.greater(g_norm, 0)
         ratio = self._eeta * w_norm / (g_norm + self._weight_decay * w_norm + self._epsilon)
-        has_norms = math_ops.logical_and(math_ops.greater(w_norm, 0), math_ops.greater(g_norm, 0))
-        ratio = array_ops.where(has_norms, ratio, array_ops.ones_like(ratio))
+        ratio = array_ops.where(has_gradient, ratio, 1.0)
+        ratio = array_ops.where(has_weight, ratio, 1.0)
         return rate * ratio, grad + self._weight_decay * var
 
     def _scaled(self, grad, var):
         rate, grad = self.compute_lr(grad, var)
         one = math_ops.cast(1.0, grad.dtype)  # the rate is in the gradient, and so in the momentum
-        return one, rate * grad, math_ops.cast(self._momentum_tensor, grad.dtype)
+        momentum = self._momentum
+        if not isinstance(momentum, (int, float)):
+            momentum = math_ops.cast(self._momentum_tensor, grad.dtype)
+        return one, grad * rate, momentum
 
     def _apply_dense(self, grad, var):
         slot = self.get_slot(var, "momentum")

@@ -20,12 +20,7 @@ class PowerSignOptimizer(addsign.SignOptimizer):
         name="PowerSignOptimizer",
     ):
         """sign_decay_fn: a function of the global step, as those of sign_decay.py."""
-        super().__init__(learning_rate, ("base", base), beta, sign_decay_fn, use_locking, name)
-
-    def _prepare(self):
-        super()._prepare()
-        rate, base, decay, beta = self._tensors
-        self._tensors = rate, math_ops.log(base), decay, beta  # the op takes the logarithm
+        super().__init__(learning_rate, ("logbase", math.log(base)), beta, sign_decay_fn, use_locking, name)
 
     def _apply_dense(self, grad, var):
         m = self.get_slot(var, "m")

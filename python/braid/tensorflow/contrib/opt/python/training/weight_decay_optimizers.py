@@ -63,16 +63,21 @@ class DecoupledWeightDecayExtension:
     def _decays(self, var):
         return self._decay_var_list is None or var in self._decay_var_list
 
+    def _decay_of(self, var):
+        if isinstance(self._weight_decay, (int, float)):
+            return self._weight_decay
+        return math_ops.cast(self._weight_decay_tensor, var.dtype.base_dtype)
+
     def _decay_weights_op(self, var):
         if not self._decays(var):
             return control_flow_ops.no_op()
-        decay = math_ops.cast(self._weight_decay_tensor, var.dtype.base_dtype)
+        decay = self._decay_of(var)
         return var.assign_sub(decay * var, use_locking=self._use_locking)
 
     def _decay_weights_sparse_op(self, var, indices, scatter_add):
         if not self._decays(var):
             return control_flow_ops.no_op()
-        decay = math_ops.cast(self._weight_decay_tensor, var.dtype.base_dtype)
+        decay = self._decay_of(var)
         return scatter_add(var, indices, -decay * array_ops.gather(var, indices))
 
     def _apply_dense(self, grad, var):

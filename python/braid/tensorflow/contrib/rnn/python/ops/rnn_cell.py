@@ -4,6 +4,7 @@ import collections
 import math
 
 from braid.tensorflow.python.compiler.xla import jit
+from braid.tensorflow.python.framework import constant_op
 from braid.tensorflow.python.framework import dtypes
 from braid.tensorflow.python.framework import op_def_registry
 from braid.tensorflow.python.framework import ops
@@ -87,6 +88,18 @@ def linear(args, output_size, bias, bias_initializer=None, kernel_initializer=No
 _linear = linear
 
 
+def _product(x, output_size):
+    """linear of one matrix, whose product is in the caller's name scope."""
+    depth = tensor_shape.dimension_value(x.shape[1])
+    with vs.variable_scope(vs.get_variable_scope(), auxiliary_name_scope=False) as scope:
+        kernel = vs.get_variable("kernel", [depth, output_size], dtype=x.dtype)
+        with vs.variable_scope(scope, auxiliary_name_scope=False) as inner:
+            inner.set_partitioner(None)
+            zeros = init_ops.constant_initializer(0.0, dtype=x.dtype)
+            bias = vs.get_variable("bias", [output_size], dtype=x.dtype, initializer=zeros)
+    return nn_ops.bias_add(math_ops.matmul(x, kernel), bias)
+
+
 class CoupledInputForgetGateLSTMCell(RNNCell):
     """An LSTM whose input gate is 1 less its forget gate (Greff et al. 2015)."""
 
@@ -144,7 +157,8 @@ class CoupledInputForgetGateLSTMCell(RNNCell):
         depth = tensor_shape.dimension_value(inputs.get_shape().with_rank(2).dims[1])
         if depth is None:
             raise ValueError("Could not infer input size from inputs.get_shape()[-1]")
-        with vs.variable_scope(vs.get_variable_scope(), initializer=self._initializer):
+        scope = vs.get_variable_scope()
+        with vs.variable_scope(scope, initializer=self._initializer, auxiliary_name_scope=False):
             weights = _get_concat_variable(
                 "W", [depth + self._output_size, 3 * units], dtype, self._num_unit_shards
             )
@@ -277,7 +291,7 @@ class UGRNNCell(RNNCell):
         if tensor_shape.dimension_value(inputs.get_shape().with_rank(2).dims[1]) is None:
             raise ValueError("Could not infer input size from inputs.get_shape()[-1]")
         with vs.variable_scope(vs.get_variable_scope(), initializer=self._initializer):
-            rnn_matrix = linear([inputs, state], 2 * self._num_units, True)
+            rnn_matrix = _product(array_ops.concat([inputs, state], 1), 2 * self._num_units)
             g_act, c_act = array_ops.split(axis=1, num_or_size_splits=2, value=rnn_matrix)
             c = self._activation(c_act)
             g = math_ops.sigmoid(g_act + self._forget_bias)
@@ -324,12 +338,12 @@ class IntersectionRNNCell(RNNCell):
                         "should be set to num_units at cell init."
                     )
                 with vs.variable_scope("in_projection"):
-                    inputs = linear(inputs, self._num_units, True)
+                    inputs = _product(inputs, self._num_units)
             n_dim = i_dim = self._num_units
-            matrix = linear([inputs, state], 2 * n_dim + 2 * i_dim, True)
-            gh_act, h_act, gy_act, y_act = array_ops.split(
-                matrix, num_or_size_splits=[n_dim, n_dim, i_dim, i_dim], axis=1
-            )
+            matrix = _product(array_ops.concat([inputs, state], 1), 2 * n_dim + 2 * i_dim)
+            gh_act, h_act = matrix[:, :n_dim], matrix[:, n_dim : 2 * n_dim]
+            gy_act = matrix[:, 2 * n_dim : 2 * n_dim + i_dim]
+            y_act = matrix[:, 2 * n_dim + i_dim : 2 * n_dim + 2 * i_dim]
             h, y = math_ops.tanh(h_act), self._y_activation(y_act)
             gh = math_ops.sigmoid(gh_act + self._forget_bias)
             gy = math_ops.sigmoid(gy_act + self._forget_bias)
@@ -878,7 +892,9 @@ class _IndyCell(rnn_cell_impl.LayerRNNCell):
         size = gates * self._num_units
         bias_initializer = self._bias_initializer
         if bias_initializer is None:
-            bias_initializer = init_ops.constant_initializer(bias, dtype=self.dtype)
+            bias_initializer = init_ops.zeros_initializer(dtype=self.dtype)
+            if bias:
+                bias_initializer = init_ops.constant_initializer(bias, dtype=self.dtype)
         uniform = init_ops.random_uniform_initializer(minval=-1, maxval=1, dtype=self.dtype)
         return (
             self.add_variable(scope + kernel, shape=[depth, size], initializer=self._kernel_initializer),
@@ -889,8 +905,9 @@ class _IndyCell(rnn_cell_impl.LayerRNNCell):
     @staticmethod
     def _gates(inputs, state, weights, count=1):
         kernel, of_state, bias = weights
+        product = math_ops.matmul(inputs, kernel)
         state = array_ops.tile(state, [1, count]) if count > 1 else state
-        return nn_ops.bias_add(math_ops.matmul(inputs, kernel) + state * of_state, bias)
+        return nn_ops.bias_add(product + state * of_state, bias)
 
 
 class IndRNNCell(_IndyCell):
@@ -962,11 +979,14 @@ class IndyLSTMCell(_IndyCell):
         self.built = True
 
     def call(self, inputs, state):
+        axis = constant_op.constant(1, dtype=dtypes.int32)
         c, h = state
         gates = self._gates(inputs, h, (self._kernel_w, self._kernel_u, self._bias), 4)
-        i, j, f, o = array_ops.split(value=gates, num_or_size_splits=4, axis=1)
-        new_c = c * math_ops.sigmoid(f + self._forget_bias) + math_ops.sigmoid(i) * self._activation(j)
-        new_h = self._activation(new_c) * math_ops.sigmoid(o)
+        i, j, f, o = array_ops.split(value=gates, num_or_size_splits=4, axis=axis)
+        forget_bias = constant_op.constant(self._forget_bias, dtype=f.dtype)
+        kept = math_ops.multiply(c, math_ops.sigmoid(math_ops.add(f, forget_bias)))
+        new_c = math_ops.add(kept, math_ops.multiply(math_ops.sigmoid(i), self._activation(j)))
+        new_h = math_ops.multiply(self._activation(new_c), math_ops.sigmoid(o))
         return new_h, LSTMStateTuple(new_c, new_h)
 
 
