@@ -220,6 +220,17 @@ class TransformedTest(DistributionsTest):
         self.assertAlmostEqual(got[2], 0.5)
         self.assertGreater(self.run_all(d.sample(100, seed=1, **given)).mean(), 2)
 
+    def test_auto_correlation_is_that_of_the_moved_sequence(self):
+        x = np.array([[1.0, 4.0, 2.0, 8.0, 5.0], [3.0, 1.0, 4.0, 1.0, 5.0]])
+        z = x - x.mean(1, keepdims=True)
+        rows = [(z[:, : 5 - k] * z[:, k:]).sum(1) / (5 - k) for k in range(5)]
+        want = np.stack(rows, 1)
+        got = ds.auto_correlation(x, max_lags=2)
+        self.assertEqual(got.shape.as_list(), [2, 3])
+        np.testing.assert_allclose(self.run_all(got), (want / want[:, :1])[:, :3], rtol=1e-6)
+        got = self.run_all(ds.auto_correlation(x.T, axis=0, normalize=False))
+        np.testing.assert_allclose(got, want.T, rtol=1e-6, atol=1e-9)
+
     def test_rounded_numbers(self):
         d = ds.QuantizedDistribution(
             ds.Normal(*np.float64([0.3, 2.0])), low=np.float64(-3), high=np.float64(4)

@@ -30,6 +30,7 @@ from braid.tensorflow.contrib.distributions.python.ops.seed_stream import *
 from braid.tensorflow.contrib.distributions.python.ops.sinh_arcsinh import *
 from braid.tensorflow.contrib.distributions.python.ops.vector_exponential_diag import *
 from braid.tensorflow.contrib.distributions.python.ops.vector_laplace_diag import *
+from braid.tensorflow.contrib.distributions.python.ops.vector_sinh_arcsinh_diag import *
 from braid.tensorflow.contrib.distributions.python.ops.wishart import *
 from braid.tensorflow.contrib.distributions.python.ops.onehot_categorical import (
     OneHotCategorical,

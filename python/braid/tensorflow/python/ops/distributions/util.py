@@ -518,10 +518,12 @@ def pad(x, axis, front=False, back=False, value=0, count=1, name=None):
         rank = array_ops.rank(x) if x.shape.ndims is None else x.shape.ndims
         axis = ops.convert_to_tensor(axis, name="axis")
         static_axis, static_count = tensor_util.constant_value(axis), tensor_util.constant_value(count)
+        if static_axis is None:
+            place = array_ops.where_v2(axis < 0, rank + axis, axis)
+        else:
+            place = rank + static_axis if static_axis < 0 else static_axis
         widths = array_ops.one_hot(
-            indices=array_ops.stack([axis if front else -1, axis if back else -1])
-            if static_axis is None
-            else [int(static_axis) % rank if front else -1, int(static_axis) % rank if back else -1],
+            indices=array_ops.stack([place if front else -1, place if back else -1]),
             depth=rank,
             axis=0,
             on_value=count,

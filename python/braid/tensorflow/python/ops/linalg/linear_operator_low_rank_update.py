@@ -131,10 +131,10 @@ class LinearOperatorLowRankUpdate(linear_operator.LinearOperator):
         return array_ops.concat([batch, base.shape_tensor()[-2:]], axis=0)
 
     def _matmul(self, x, adjoint=False, adjoint_arg=False):
+        of_base = self._base_operator.matmul(x, adjoint=adjoint, adjoint_arg=adjoint_arg)
         left, right = (self._v, self._u) if adjoint else (self._u, self._v)
         thin = math_ops.matmul(right, x, adjoint_a=True, adjoint_b=adjoint_arg)
-        update = math_ops.matmul(left, self._diag_operator.matmul(thin, adjoint=adjoint))
-        return self._base_operator.matmul(x, adjoint=adjoint, adjoint_arg=adjoint_arg) + update
+        return of_base + math_ops.matmul(left, self._diag_operator.matmul(thin, adjoint=adjoint))
 
     def _capacitance(self):
         """D^-1 + V^H L^-1 U, [..., K, K]."""

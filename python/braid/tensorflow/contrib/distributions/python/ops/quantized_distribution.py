@@ -2,7 +2,6 @@
 
 import numpy as np
 
-from braid.tensorflow.python.framework import constant_op
 from braid.tensorflow.python.framework import ops
 from braid.tensorflow.python.ops import array_ops
 from braid.tensorflow.python.ops import check_ops
@@ -17,7 +16,8 @@ __all__ = ["QuantizedDistribution"]
 
 def _log_difference(big, small):
     """log(exp(big) - exp(small))"""
-    return big + math_ops.log1p(-math_ops.exp(small - big))
+    with ops.name_scope("logsum_expbig_minus_expsmall", values=[big, small]):
+        return math_ops.log(1.0 - math_ops.exp(small - big)) + big
 
 
 class QuantizedDistribution(distributions.Distribution):
@@ -75,54 +75,79 @@ class QuantizedDistribution(distributions.Distribution):
         return self.distribution.event_shape
 
     def _sample_n(self, n, seed=None):
-        made = math_ops.ceil(self.distribution.sample(n, seed=seed))
-        made = made if self.low is None else math_ops.maximum(made, self.low)
-        return made if self.high is None else math_ops.minimum(made, self.high)
+        with ops.name_scope("transform"):
+            n = ops.convert_to_tensor(n, name="n")
+            x = self.distribution.sample(n, seed=seed)
+            ones = array_ops.ones_like(x)
+            made = math_ops.ceil(x)
+            if self.low is not None:
+                is_below = made < self.low
+                made = array_ops.where(is_below, self.low * ones, made)
+            if self.high is not None:
+                is_above = made > self.high
+                made = array_ops.where(is_above, self.high * ones, made)
+            return made
 
     def _limited(self, what, j, below, above):
-        """What the distribution has at j; other values below `low` and from `high` on."""
+        """What the distribution has at j; what `below` and `above` make of it below `low` and from `high`
+        on."""
         value = getattr(self.distribution, what)(j)
         j += array_ops.zeros_like(value)
-        if self.low is not None:
-            value = array_ops.where_v2(j < self.low, below, value)
-        return value if self.high is None else array_ops.where_v2(j >= self.high, above, value)
-
-    def _number(self, x):
-        return constant_op.constant(x, self.dtype)
+        if self.low is not None and below is _least:
+            # TensorFlow makes this constant before the condition.
+            limit = below(value)
+            value = array_ops.where(j < self.low, limit, value)
+        elif self.low is not None:
+            is_below = j < self.low
+            value = array_ops.where(is_below, below(value), value)
+        if self.high is not None and above is _least:
+            limit = above(value)
+            value = array_ops.where(j >= self.high, limit, value)
+        elif self.high is not None:
+            is_above = j >= self.high
+            value = array_ops.where(is_above, above(value), value)
+        return value
 
     def _log_cdf(self, y):
-        return self._limited("log_cdf", math_ops.floor(y), self._number(-np.inf), self._number(0.0))
+        return self._limited("log_cdf", math_ops.floor(y), _least, array_ops.zeros_like)
 
     def _cdf(self, y):
-        return self._limited("cdf", math_ops.floor(y), self._number(0.0), self._number(1.0))
+        return self._limited("cdf", math_ops.floor(y), array_ops.zeros_like, array_ops.ones_like)
 
     def _log_survival_function(self, y):
-        zero, least = self._number(0.0), self._number(-np.inf)
-        return self._limited("log_survival_function", math_ops.ceil(y), zero, least)
+        return self._limited("log_survival_function", math_ops.ceil(y), array_ops.zeros_like, _least)
 
     def _survival_function(self, y):
-        return self._limited("survival_function", math_ops.ceil(y), self._number(1.0), self._number(0.0))
+        return self._limited("survival_function", math_ops.ceil(y), array_ops.ones_like, array_ops.zeros_like)
 
     def _log_prob(self, y):
         y = _checked_integer(y, self.validate_args)
-        below, before = self.log_cdf(y), self.log_cdf(y - 1)
         try:
             above, from_y = self.log_survival_function(y), self.log_survival_function(y - 1)
         except NotImplementedError:
-            return _log_difference(below, before)
+            return _log_difference(self.log_cdf(y), self.log_cdf(y - 1))
+        below, before = self.log_cdf(y), self.log_cdf(y - 1)
         # The difference of the smaller numbers is the more exact one.
-        in_upper_half = above < below
-        big = array_ops.where(in_upper_half, from_y, below)
-        return _log_difference(big, array_ops.where(in_upper_half, above, before))
+        is_upper = above < below
+        big = array_ops.where(is_upper, from_y, below)
+        is_upper = above < below
+        small = array_ops.where(is_upper, above, before)
+        return _log_difference(big, small)
 
     def _prob(self, y):
         y = _checked_integer(y, self.validate_args)
-        below, before = self.cdf(y), self.cdf(y - 1)
         try:
             above, from_y = self.survival_function(y), self.survival_function(y - 1)
         except NotImplementedError:
-            return below - before
-        return array_ops.where(above < below, from_y - above, below - before)
+            return self.cdf(y) - self.cdf(y - 1)
+        below, before = self.cdf(y), self.cdf(y - 1)
+        is_upper, upper = above < below, from_y - above
+        return array_ops.where(is_upper, upper, below - before)
+
+
+def _least(value):
+    """-inf, in the shape of a tensor."""
+    return -np.inf * array_ops.ones_like(value)
 
 
 def _checked_integer(value, validate_args):

@@ -12,11 +12,66 @@ from braid.tensorflow.python.ops import clip_ops
 from braid.tensorflow.python.ops import control_flow_ops
 from braid.tensorflow.python.ops import math_ops
 from braid.tensorflow.python.ops import nn_ops
+from braid.tensorflow.python.ops.distributions import util
+from braid.tensorflow.python.ops.signal import fft_ops
 
 
-__all__ = ["percentile"]
+__all__ = ["auto_correlation", "percentile"]
 
 _ROUNDING = {"lower": math_ops.ceil, "higher": math_ops.floor, "nearest": math_ops.round}  # from above
+
+
+def auto_correlation(x, axis=-1, max_lags=None, center=True, normalize=True, name="auto_correlation"):
+    """The correlation of a sequence with itself, moved by 0, 1, ..., max_lags places.
+
+    Args:
+      axis: the dimension of the sequence.
+      max_lags: the length of the sequence - 1 by default, and at most.
+      center: whether the mean is subtracted first.
+      normalize: whether the results are divided by the first, after which they are in [-1, 1].
+    """
+    with ops.name_scope(name, values=[x]):
+        x = ops.convert_to_tensor(x, name="x")
+        rank = util.prefer_static_rank(x)
+        axis = rank + axis if axis < 0 else axis
+        shift = rank - 1 - axis
+        rows = util.rotate_transpose(x, shift)
+        if center:
+            rows -= math_ops.reduce_mean(rows, axis=-1, keepdims=True)
+        # With so many zeros at its end the sequence does not meet itself around the circle.
+        length = util.prefer_static_shape(rows)[-1]
+        wide = math_ops.cast(length, np.float64)
+        power = math_ops.ceil(math_ops.log(wide * 2) / np.log(2.0))
+        target = math_ops.pow(np.float64(2.0), power)
+        padding = math_ops.cast(target - wide, np.int32)
+        padded = util.pad(rows, axis=-1, back=True, count=padding)
+        dtype = x.dtype
+        if not dtype.is_complex:
+            if not dtype.is_floating:
+                raise TypeError(f"Argument x must have either float or complex dtype found: {dtype}")
+            padded = math_ops.complex(padded, dtype.real_dtype.as_numpy_dtype(0.0))
+        spectrum = fft_ops.fft(padded)
+        products = math_ops.cast(fft_ops.ifft(spectrum * math_ops.conj(spectrum)), dtype)
+        is_known = rows.shape.is_fully_defined()
+        if max_lags is None:
+            max_lags = length - 1
+        else:
+            max_lags = ops.convert_to_tensor(max_lags, name="max_lags")
+            known = tensor_util.constant_value(max_lags)
+            is_known = is_known and known is not None
+            max_lags = min(length - 1, known) if is_known else math_ops.minimum(length - 1, max_lags)
+        products = products[..., : max_lags + 1]
+        if is_known:
+            shape = rows.shape.as_list()
+            shape[-1] = min(length, max_lags + 1)
+            products.set_shape(shape)
+        length, max_lags = (math_ops.cast(n, dtype.real_dtype) for n in (length, max_lags))
+        # Fewer products are summed, the farther the sequence is moved.
+        counts = length - math_ops.range(0.0, max_lags + 1.0)
+        made = products / math_ops.cast(counts, dtype)
+        if normalize:
+            made /= made[..., :1]
+        return util.rotate_transpose(made, -shift)
 
 
 def percentile(x, q, axis=None, interpolation=None, keep_dims=False, validate_args=False, name=None):
