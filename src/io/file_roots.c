@@ -365,8 +365,10 @@ static braid_code find_within(bd_file_roots *roots, const char *path, bd_file_pl
 {
     char here[PATH_MAX] = "";
     const char *local = bd_path_of_uri(path);
-    if (!*local) errno = ENOENT;
-    if (!*local || (!bd_path_is_absolute(local) && !getcwd(here, sizeof here)))
+    const size_t len = strlen(local);
+    if (len == 0) errno = ENOENT;
+    if (len >= PATH_MAX) errno = ENAMETOOLONG; // as without roots: what makes directories goes up the path
+    if (len == 0 || len >= PATH_MAX || (!bd_path_is_absolute(local) && !getcwd(here, sizeof here)))
         return bd_posix_failed(st, what, path);
     walk w = {.roots = roots, .use = use, .dir = -1, .rest = bd_asprintf("%s/%s", here, local)};
     const braid_code code =

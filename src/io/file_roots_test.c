@@ -2,6 +2,7 @@
 #include "io/file.h"
 
 #include "base/alloc.h"
+#include "base/strbuf.h"
 #include "base/testing/test.h"
 #include "base/thread.h"
 #include "io/glob.h"
@@ -128,6 +129,21 @@ static void a_uri_of_a_file_is_confined_as_its_path(void **state)
     expect_refused(f, outside);
     bd_free(inside);
     bd_free(outside);
+}
+
+// The system refuses it where there are no roots. bd_dir_make needs memory for each directory above it.
+static void a_path_that_is_too_long_is_refused(void **state)
+{
+    BD_STATUS(st);
+    fixture *f = *state;
+    bd_strbuf path = {0};
+    bd_strbuf_append(&path, in(f, "root"));
+    for (int i = 0; i < 3000; i++)
+        bd_strbuf_append(&path, "/d");
+    expect_code(f, bd_strbuf_str(&path), BRAID_INVALID_ARGUMENT);
+    assert_int_equal(bd_dir_make(&f->fs, bd_strbuf_str(&path), st), BRAID_INVALID_ARGUMENT);
+    expect_code(f, in(f, "root/d"), BRAID_NOT_FOUND);
+    bd_strbuf_fini(&path);
 }
 
 // Else a client could find out what there is elsewhere.
@@ -344,6 +360,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(files_below_a_root_are_opened_and_others_refused),
         TEST(a_uri_of_a_file_is_confined_as_its_path),
+        TEST(a_path_that_is_too_long_is_refused),
         TEST(a_refusal_does_not_tell_what_is_there),
         TEST(a_link_leads_where_its_target_is_allowed),
         TEST(links_of_proc_are_read_as_text),
