@@ -62,6 +62,7 @@ const Tensorflow__DebugOptions *bd_debug_copy(const Tensorflow__DebugOptions *o,
     return copy;
 }
 
+// Control characters, which are in no text, end the parts.
 void bd_debug_describe(const Tensorflow__DebugOptions *o, bd_strbuf *out)
 {
     for (size_t i = 0; i < o->n_debug_tensor_watch_opts; i++) {
@@ -69,9 +70,9 @@ void bd_debug_describe(const Tensorflow__DebugOptions *o, bd_strbuf *out)
         bd_strbuf_appendf(out, "%s:%d%c", w->node_name, w->output_slot,
                           w->tolerate_debug_op_creation_failures ? '?' : '=');
         for (size_t k = 0; k < w->n_debug_ops; k++)
-            bd_strbuf_appendf(out, "%s|", w->debug_ops[k]);
+            bd_strbuf_appendf(out, "%s\1", w->debug_ops[k]);
         for (size_t k = 0; k < w->n_debug_urls; k++)
-            bd_strbuf_appendf(out, "@%s|", w->debug_urls[k]);
+            bd_strbuf_appendf(out, "%s\2", w->debug_urls[k]);
         bd_strbuf_append_char(out, '\t');
     }
 }

@@ -276,6 +276,26 @@ static void urls_other_than_of_directories_are_refused(void **state)
     tg_close(s, g);
 }
 
+static void other_watches_have_another_description(void **state)
+{
+    (void)state;
+    watched w;
+    watched_init(&w);
+    Tensorflow__DebugTensorWatch *x = watch(&w, "x", 0, "A|@file://b");
+    bd_strbuf op = {0}, url = {0};
+    x->n_debug_urls = 0;
+    bd_debug_describe(&w.options, &op);
+    x->debug_ops[0] = "A";
+    bd_free(w.url);
+    w.url = bd_strdup("file://b");
+    x->n_debug_urls = 1;
+    bd_debug_describe(&w.options, &url);
+    assert_string_not_equal(bd_strbuf_str(&op), bd_strbuf_str(&url));
+    bd_strbuf_fini(&op);
+    bd_strbuf_fini(&url);
+    watched_fini(&w);
+}
+
 // Each debug op is written with each URL, for each watched tensor.
 static void watches_count_against_the_memory_of_their_client(void **state)
 {
@@ -316,6 +336,7 @@ int main(void)
         cmocka_unit_test(a_variable_is_written_as_it_was_before_its_update),
         cmocka_unit_test(a_debug_op_that_cannot_be_made_fails_the_run_unless_it_is_tolerated),
         cmocka_unit_test(urls_other_than_of_directories_are_refused),
+        cmocka_unit_test(other_watches_have_another_description),
         cmocka_unit_test(watches_count_against_the_memory_of_their_client),
     };
     return BD_RUN_TESTS(tests);
