@@ -116,6 +116,8 @@ CALLS = [
     (lambda: step_of(tf.contrib.rnn.IntersectionRNNCell(3, 3)), 77, 1403002321),
     (lambda: step_of(tf.contrib.rnn.CoupledInputForgetGateLSTMCell(2)), 50, 2249031810),
     (lambda: step_of(tf.contrib.rnn.IndyLSTMCell(2)), 61, 440160036),
+    (lambda: tf.ragged.row_splits_to_segment_ids([0, 2, 3]), 67, 911956182),
+    (lambda: tf.ragged.segment_ids_to_row_splits([0, 0, 1], 2), 24, 4264732628),
 ]
 
 

@@ -4,6 +4,7 @@ from braid.tensorflow.python.framework import dtypes
 from braid.tensorflow.python.framework import ops
 from braid.tensorflow.python.framework import tensor_util
 from braid.tensorflow.python.ops import array_ops
+from braid.tensorflow.python.ops import gen_math_ops
 from braid.tensorflow.python.ops import math_ops
 from braid.tensorflow.python.util.tf_export import tf_export
 
@@ -21,9 +22,9 @@ def row_splits_to_segment_ids(splits, name=None, out_type=None):
         if splits.shape.num_elements() == 0:
             raise ValueError("Invalid row_splits: []")
         lengths = splits[1:] - splits[:-1]
-        count = array_ops.shape(lengths, out_type=splits.dtype)[0]
-        made = array_ops.repeat(math_ops.range(count), lengths, axis=0)
-        return math_ops.cast(made, splits.dtype if out_type is None else out_type)
+        out_type = splits.dtype if out_type is None else dtypes.as_dtype(out_type)
+        count = array_ops.shape(splits, out_type=out_type)[-1] - 1
+        return array_ops.repeat_with_axis(math_ops.range(count), lengths, axis=0)
 
 
 @tf_export("ragged.segment_ids_to_row_splits")
@@ -40,15 +41,15 @@ def segment_ids_to_row_splits(segment_ids, num_segments=None, out_type=None, nam
             segment_ids = math_ops.cast(segment_ids, dtypes.int32)  # [] is a tensor of floats
         segment_ids.shape.assert_has_rank(1)
         out_type = dtypes.as_dtype(out_type)
-        ids = math_ops.cast(segment_ids, dtypes.int32)
+        ids = gen_math_ops.cast(segment_ids, dtypes.int32)
         known = None
         if num_segments is not None:
             num_segments = ops.convert_to_tensor(num_segments, name="num_segments")
             num_segments.shape.assert_has_rank(0)
-            num_segments = math_ops.cast(num_segments, dtypes.int32)
+            num_segments = gen_math_ops.cast(num_segments, dtypes.int32)
             known = tensor_util.constant_value(num_segments)
         counts = math_ops.bincount(ids, minlength=num_segments, maxlength=num_segments, dtype=out_type)
-        made = array_ops.concat([array_ops.zeros([1], out_type), math_ops.cumsum(counts)], axis=0)
+        made = array_ops.concat([[0], math_ops.cumsum(counts)], axis=0)
         if known is not None:
             made.set_shape([known + 1])
         return made
