@@ -181,6 +181,8 @@ class DistributionsTest(unittest.TestCase):
         self.assertIs(double.inverse(double.forward(x)), x)
         got = self.run_all([double.forward_log_det_jacobian(x, n) for n in (0, 1)])
         np.testing.assert_allclose(got, [np.log(2), 3 * np.log(2)], rtol=1e-6)
+        with self.assertRaisesRegex(ValueError, "Expected scalar event_ndims"):
+            double.forward_log_det_jacobian(x, (1, 2))
 
 
 if __name__ == "__main__":

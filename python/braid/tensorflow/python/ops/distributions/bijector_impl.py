@@ -272,7 +272,9 @@ class Bijector(metaclass=abc.ABCMeta):
                 raise error
 
     def _ndims_key(self, event_ndims):
-        return ("tensor", id(event_ndims)) if tensor_util.is_tensor(event_ndims) else int(event_ndims)
+        if tensor_util.is_tensor(event_ndims) or np.ndim(event_ndims) != 0:
+            return "tensor", id(event_ndims)
+        return int(event_ndims)
 
     def _sum_over_event(self, y, value, least, event_ndims):
         """Sums values, one for each event of the least rank, over the other dimensions of events."""

@@ -105,9 +105,13 @@ class Distribution:
         return self._validate_args
 
     def __str__(self):
-        return 'tfp.distributions.{}("{}", batch_shape={}, event_shape={}, dtype={})'.format(
-            type(self).__name__, self.name, self.batch_shape, self.event_shape, self.dtype.name
-        )
+        known = [
+            f"{what}={shape}"
+            for what, shape in (("batch_shape", self.batch_shape), ("event_shape", self.event_shape))
+            if shape.ndims is not None
+        ]
+        parts = [f'"{self.name}"', *known, f"dtype={self.dtype.name}"]
+        return f"tfp.distributions.{type(self).__name__}({', '.join(parts)})"
 
     def __repr__(self):
         return "<tfp.distributions.{} '{}' batch_shape={} event_shape={} dtype={}>".format(
