@@ -233,21 +233,30 @@ void bd_rf_check_finish(bd_rf_slot *s)
 
 // ---- Pruning ----
 
-void bd_rf_remove_candidate(bd_rf_slot *s, size_t i)
+void bd_rf_candidate_fini(bd_rf_slot *s, bd_rf_candidate *k)
 {
-    bd_rf_candidate *k = &s->candidates.items[i];
     bd_rf_test_free(&k->test);
     bd_free(k->left);
     bd_free(k->left_squares);
     bd_array_free(&k->sparse[0].counts);
     bd_array_free(&k->sparse[1].counts);
     s->to_average -= k->first_class >= 0;
-    memmove(k, k + 1, sizeof *k * (s->candidates.len - 1 - i));
-    s->candidates.len--;
+}
+
+static void drop(bd_rf_slot *s, const bool *is_dropped)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < s->candidates.len; i++) {
+        if (is_dropped[i])
+            bd_rf_candidate_fini(s, &s->candidates.items[i]);
+        else
+            s->candidates.items[kept++] = s->candidates.items[i];
+    }
+    s->candidates.len = kept;
 }
 
 // Candidates whose score is above the best by more than the Hoeffding bound.
-static void prune_hoeffding(bd_rf_slot *s, const float *scores)
+static void find_hoeffding(const bd_rf_slot *s, const float *scores, bool *is_dropped)
 {
     float best = FLT_MAX;
     for (size_t i = 0; i < s->candidates.len; i++)
@@ -256,8 +265,8 @@ static void prune_hoeffding(bd_rf_slot *s, const float *scores)
     const float range = (float)(s->weight_sum * (1.0 - 1.0 / (float)s->p->num_outputs));
     const float half_log = (float)(0.5 * log(1.0 / (1.0 - s->dominate_fraction)));
     const float bound = range * sqrtf(half_log / s->weight_sum);
-    for (size_t i = s->candidates.len; i-- > 0;)
-        if (scores[i] - best > bound) bd_rf_remove_candidate(s, i);
+    for (size_t i = 0; i < s->candidates.len; i++)
+        is_dropped[i] = scores[i] - best > bound;
 }
 
 // Whether score `i` is below score `k`; of equal ones the earlier one is.
@@ -266,26 +275,34 @@ static bool is_below(const float *scores, size_t i, size_t k)
     return scores[i] < scores[k] || (scores[i] == scores[k] && i < k);
 }
 
-// The `count` candidates with the highest scores. One displaces the lowest of those before it only if its own
-// score is higher.
-static void prune_worst(bd_rf_slot *s, const float *scores, size_t count)
+// Restores the heap, whose first element has the lowest score, below element `at`.
+static void sift(size_t *heap, size_t count, size_t at, const float *scores)
 {
-    bool *is_worst = bd_try_calloc(s->candidates.len + 1, sizeof *is_worst);
-    if (!is_worst || count == 0) {
-        bd_free(is_worst);
-        return;
+    for (size_t least = at;; at = least) {
+        for (size_t child = 2 * at + 1; child <= 2 * at + 2 && child < count; child++)
+            if (is_below(scores, heap[child], heap[least])) least = child;
+        if (least == at) return;
+        const size_t up = heap[least];
+        heap[least] = heap[at];
+        heap[at] = up;
     }
-    for (size_t i = 0; i < s->candidates.len; i++) {
-        size_t lowest = SIZE_MAX;
-        is_worst[i] = true;
-        if (i < count) continue;
-        for (size_t k = 0; k < i; k++)
-            if (is_worst[k] && (lowest == SIZE_MAX || is_below(scores, k, lowest))) lowest = k;
-        is_worst[scores[lowest] < scores[i] ? lowest : i] = false;
+}
+
+// The `count` candidates with the highest scores. One displaces the lowest of those before it only if its own
+// score is higher. `heap` [count] is for them.
+static void find_worst(const bd_rf_slot *s, const float *scores, size_t *heap, size_t count, bool *is_dropped)
+{
+    for (size_t i = 0; i < count; i++)
+        heap[i] = i;
+    for (size_t i = count / 2; i-- > 0;)
+        sift(heap, count, i, scores);
+    for (size_t i = count; i < s->candidates.len; i++) {
+        if (!(scores[heap[0]] < scores[i])) continue;
+        heap[0] = i;
+        sift(heap, count, 0, scores);
     }
-    for (size_t i = s->candidates.len; i-- > 0;)
-        if (is_worst[i]) bd_rf_remove_candidate(s, i);
-    bd_free(is_worst);
+    for (size_t i = 0; i < count; i++)
+        is_dropped[heap[i]] = true;
 }
 
 static float pruned_fraction(bd_rf_pruning pruning)
@@ -299,16 +316,22 @@ void bd_rf_check_prune(bd_rf_slot *s)
         s->weight_sum < (float)s->prune_epoch * (float)s->prune_every)
         return;
     s->prune_epoch++;
-    float *scores = bd_try_malloc(sizeof *scores * (s->candidates.len + 1));
-    if (!scores) return;
-    for (size_t i = 0; i < s->candidates.len; i++) {
+    const size_t len = s->candidates.len;
+    const size_t count = (size_t)((float)len * pruned_fraction((bd_rf_pruning)s->p->pruning));
+    float *scores = bd_try_malloc(sizeof *scores * (len + 1));
+    size_t *heap = bd_try_malloc(sizeof *heap * (count + 1));
+    bool *is_dropped = bd_try_calloc(len + 1, sizeof *is_dropped);
+    const bool has_memory = scores && heap && is_dropped;
+    for (size_t i = 0; has_memory && i < len; i++) {
         float sums[2];
         scores[i] = bd_rf_gini(s, &s->candidates.items[i], sums);
     }
-    if (s->p->pruning == BD_RF_PRUNE_HOEFFDING)
-        prune_hoeffding(s, scores);
-    else
-        prune_worst(s, scores,
-                    (size_t)((float)s->candidates.len * pruned_fraction((bd_rf_pruning)s->p->pruning)));
+    if (has_memory && s->p->pruning == BD_RF_PRUNE_HOEFFDING)
+        find_hoeffding(s, scores, is_dropped);
+    else if (has_memory && count > 0)
+        find_worst(s, scores, heap, count, is_dropped);
+    if (has_memory) drop(s, is_dropped);
     bd_free(scores);
+    bd_free(heap);
+    bd_free(is_dropped);
 }

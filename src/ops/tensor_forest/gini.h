@@ -20,6 +20,7 @@ void bd_rf_check_finish(bd_rf_slot *s);
 // When it is time, drops the worst candidates.
 void bd_rf_check_prune(bd_rf_slot *s);
 
-void bd_rf_remove_candidate(bd_rf_slot *s, size_t i);
+// Frees what a candidate of `s` owns, which then leaves the list.
+void bd_rf_candidate_fini(bd_rf_slot *s, bd_rf_candidate *k);
 
 #endif

@@ -79,8 +79,8 @@ braid_code bd_rf_slot_new(bd_rf_slot **slot, const bd_rf_params *p, int32_t dept
 void bd_rf_slot_free(bd_rf_slot *s)
 {
     if (!s) return;
-    while (s->candidates.len > 0)
-        bd_rf_remove_candidate(s, s->candidates.len - 1);
+    for (size_t i = 0; i < s->candidates.len; i++)
+        bd_rf_candidate_fini(s, &s->candidates.items[i]);
     bd_array_free(&s->candidates);
     bd_array_free(&s->sparse_totals);
     bd_free(s->totals);

@@ -617,6 +617,20 @@ static void the_time_for_statistics_of_many_classes_is_not_quadratic(void **stat
     free_forest(&f);
 }
 
+static void the_time_for_dropping_candidates_is_not_quadratic(void **state)
+{
+    (void)state;
+    forest f = new_empty_forest(
+        SPARSE "num_outputs: 2 split_after_samples { constant_value: 1000000 } pruning_type { type: "
+               "SPLIT_PRUNE_HALF prune_every_samples { constant_value: 1 } } " SPLITS(400000),
+        DENSE_SPEC);
+    RUN(f.process, "float[400000,2] 1" NONE "; float[400000] 1; float[0]; int32[400000] 0", "int32[0]");
+    const int64_t before = bd_thread_time_ns();
+    RUN(f.process, "float[1,2] 1" NONE "; float[1] 1; float[0]; int32[1] 0", "int32[0]");
+    assert_true(bd_thread_time_ns() - before < INT64_C(15000000000));
+    free_forest(&f);
+}
+
 // Few bytes of a client make a tree of many outputs.
 static void outputs_count_against_the_memory_of_their_client(void **state)
 {
@@ -687,6 +701,7 @@ int main(void)
         cmocka_unit_test(settings_that_do_not_fit_are_refused),
         cmocka_unit_test(only_kernels_that_change_no_tree_can_be_interrupted),
         cmocka_unit_test(the_time_for_statistics_of_many_classes_is_not_quadratic),
+        cmocka_unit_test(the_time_for_dropping_candidates_is_not_quadratic),
         cmocka_unit_test(outputs_count_against_the_memory_of_their_client),
         cmocka_unit_test(a_clear_candidate_finishes_a_leaf_early),
     };
