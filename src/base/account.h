@@ -1,4 +1,4 @@
-// What one client uses: bytes of its tensors and graphs, and time of processors.
+// What one client uses: bytes of its tensors, graphs and forests, and time of processors.
 //
 // The executor enters the account of its step on each thread that runs kernels. Buffers that are made then
 // count against the account as long as they live, and the time that the thread was busy counts as used.

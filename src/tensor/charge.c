@@ -1,4 +1,4 @@
-// Memory of graphs in the account of a client and in the limit of the pool.
+// Memory of graphs and forests in the account of a client and in the limit of the pool.
 #include "tensor/charge.h"
 
 #include "base/account.h"

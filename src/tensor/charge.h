@@ -1,5 +1,5 @@
-// Memory outside of the pool of tensors, that of graphs, counted as if it were the pool's: against the limit
-// of the pool, and the account of a client.
+// Memory outside of the pool of tensors, that of graphs and of forests, counted as if it were the pool's:
+// against the limit of the pool, and the account of a client.
 #ifndef BD_TENSOR_CHARGE_H
 #define BD_TENSOR_CHARGE_H
 
