@@ -120,6 +120,16 @@ class DumpTest(Case):
         values = [tf_debug.DebugDumpDir(run).get_tensors("add", 0, "DebugIdentity") for run in runs]
         self.assertEqual(values, [[1], [2]])
 
+    def test_options_of_the_program_stay_as_they_are(self):
+        y, options, root = tf.constant(1.0, name="y"), tf.RunOptions(trace_level=3), self.dir + "/runs"
+        with tf.Session() as sess:
+            watching = tf_debug.DumpingDebugWrapperSession(sess, root)
+            for _ in range(2):
+                watching.run(y, options=options)
+        self.assertEqual(options, tf.RunOptions(trace_level=3))
+        dumps = [tf_debug.DebugDumpDir(run) for run in glob.glob(os.path.join(root, "run_*"))]
+        self.assertEqual([dump.get_tensors("y", 0, "DebugIdentity") for dump in dumps], [[1.0]] * 2)
+
     def test_the_gradient_of_a_tensor_is_found(self):
         self.addCleanup(tf_debug.clear_gradient_debuggers)
         x = tf.Variable(3.0, name="x")
@@ -147,9 +157,11 @@ class CommandLineTest(Case):
         y = tf.divide(x, [1.0, 0.0], name="y")
         sess = tf_debug.LocalCLIDebugWrapperSession(tf.Session(), ui_type="readline")
         commands = ["pf x:0", "run", "pt y:0 -s", "ni -t y", "li -r y", "eval np.max(`y:0`)", "ls", "run"]
+        options = np.get_printoptions()
         with self.typed(*commands) as printed:
             value = sess.run(y, {x: 2.0})
         np.testing.assert_array_equal(value, [2, np.inf])
+        self.assertEqual(np.get_printoptions(), options)
         text = printed.getvalue()
         self.assertIn("run-start: run #1: 1 fetch (y:0); 1 feed (x:0)", text)
         self.assertIn('Tensor "x:0 (feed)":', text)
@@ -157,7 +169,7 @@ class CommandLineTest(Case):
         self.assertRegex(text, r"\|\s+\+ \+inf \| total \|")
         self.assertIn('y = tf.divide(x, [1.0, 0.0], name="y")', text)
         self.assertIn('Inputs to node "y" (Depth limit = 20):', text)
-        self.assertIn("from eval of expression 'np.max(`y:0`)'", text)
+        self.assertRegex(text, r"from eval of expression 'np.max\(`y:0`\)'\":\n\ninf\n")
         self.assertIn(os.path.basename(__file__), text)
         self.assertFalse(os.path.exists(sess._dump_root))
 

@@ -49,8 +49,9 @@ def format_tensor(
     if tensor_label is not None:
         out.append(*_label(tensor_label))
     if not isinstance(tensor, np.ndarray):
-        is_proto = isinstance(tensor, debug_data.InconvertibleTensorProto)
-        text = str(tensor) if is_proto else repr(tensor)
+        # The repr of a scalar of numpy 2 names its type.
+        is_shown = (debug_data.InconvertibleTensorProto, np.number, np.bool_)
+        text = str(tensor) if isinstance(tensor, is_shown) else repr(tensor)
         lines = ([""] if out.lines else []) + text.split("\n")
         return debugger_cli_common.RichTextLines(out.lines + lines)
     if include_metadata:
@@ -64,9 +65,8 @@ def format_tensor(
         out.append("Numeric summary:")
         out.extend(numeric_summary(tensor))
         out.append("")
-    if np_printoptions is not None:
-        np.set_printoptions(**np_printoptions)
-    array_lines = repr(tensor).split("\n")
+    with np.printoptions(**(np_printoptions or {})):  # the program's own stay as they are
+        array_lines = repr(tensor).split("\n")
     annotations = None
     if tensor.dtype.type is not np.bytes_:
         annotations = _annotate_ndarray_lines(array_lines, tensor, np_printoptions=np_printoptions)

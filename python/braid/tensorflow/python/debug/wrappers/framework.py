@@ -133,7 +133,7 @@ class _Call:
         )
 
     def run_decorated(self, sess, decorate):
-        """decorate(run_options) changes the options of the run. `run_metadata` is set."""
+        """decorate(run_options) changes a copy of the options of the run. `run_metadata` is set."""
         self.run_metadata = self.run_metadata or protos.RunMetadata()
         if self.callable_options:
             options = protos.CallableOptions()
@@ -141,7 +141,9 @@ class _Call:
             decorate(options.run_options)
             made = sess._make_callable_from_options(options)
             return made(*self.runner_args, run_metadata=self.run_metadata)
-        options = self.options or protos.RunOptions()
+        options = protos.RunOptions()
+        if self.options is not None:
+            options.CopyFrom(self.options)
         decorate(options)
         if self.runner:
             return self.runner(*self.runner_args, options=options, run_metadata=self.run_metadata)
