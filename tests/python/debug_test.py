@@ -230,6 +230,9 @@ class CommandLineTest(Case):
         self.assertIn('ERROR: Invalid command prefix "nothing"', printed.getvalue())
         with open(path) as f:
             self.assertIn("array(9., dtype=float32)", f.read())
+        # The directory of all runs has nothing to show itself.
+        with self.typed(), self.assertRaisesRegex(SystemExit, "session .1.. Show one: --dump_dir " + run):
+            offline_analyzer.main(["--dump_dir", os.path.dirname(run), "--ui_type", "readline"])
 
     def test_the_example_overflows(self):
         with self.typed("run -f has_negative", "pt node_46", "run") as printed:

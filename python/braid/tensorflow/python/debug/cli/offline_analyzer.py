@@ -1,6 +1,8 @@
 """python3 -m braid -m tensorflow.python.debug.cli.offline_analyzer --dump_dir DIR: shows a dump."""
 
 import argparse
+import glob
+import os
 import sys
 
 from braid.tensorflow.python.debug.cli import analyzer_cli
@@ -28,8 +30,13 @@ def main(args=None):
     if not flags.dump_dir:
         sys.exit("ERROR: dump_dir flag is empty.")
     print("tfdbg offline: FLAGS.dump_dir = %s" % flags.dump_dir)
+    dump = debug_data.DebugDumpDir(flags.dump_dir, validate=flags.validate_graph)
+    runs = sorted(glob.glob(os.path.join(flags.dump_dir, "run_*", "")))
+    if runs and not dump.devices():
+        message = "ERROR: %s holds the runs of a session (%d). Show one: --dump_dir %s"
+        sys.exit(message % (flags.dump_dir, len(runs), runs[0]))
     ui = analyzer_cli.create_analyzer_ui(
-        debug_data.DebugDumpDir(flags.dump_dir, validate=flags.validate_graph),
+        dump,
         tensor_filters={"has_inf_or_nan": debug_data.has_inf_or_nan},
         ui_type=flags.ui_type,
     )
