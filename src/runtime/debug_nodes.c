@@ -373,7 +373,7 @@ static braid_code watch_output(inserter *in, braid_out out, const char *tensor_n
         // A variable may be uninitialized, which a copy could not pass on.
         const braid_out value = is_ref ? out : (braid_out){.op = copy};
         const bd_graph_mark before = bd_graph_get_mark(in->g);
-        braid_op *debug;
+        braid_op *debug = NULL;
         if (!add_debug(in, out, value, tensor_name, w, i, &debug, st)) {
             bd_array_push(&debugs, debug);
             charge(in, 0, st);

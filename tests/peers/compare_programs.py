@@ -58,6 +58,7 @@ NAMES = {
     ("mul", "IdentityN"),
     ("mul", "Mul"),
     ("overlap_and_add/Reshape", "overlap_and_add/strided_slice"),
+    ("sort/Neg", "sort/sub"),
     ("sort/transpose", "sort/Neg"),
 }
 # What Braid builds otherwise than TensorFlow 1.15.
