@@ -70,7 +70,6 @@ NAMES |= {
     ("einsum/Einsum", "einsum/transpose"),
     ("RaggedToTensor/RaggedTensorToTensor", "RaggedToTensor/GatherV2"),
     ("matrix_exponential", "matrix_exponential/Reshape"),
-    ("sort/sub", "sort/Neg"),
 }
 # Less of the shape than TensorFlow 2.15 knows, as with 1.15; and the shapes that 1.15 knows where it builds
 # what it has no op for.
