@@ -175,6 +175,4 @@ class _DistributionShape:
                 has_one = math_ops.logical_and(expand_batch_dim, self._batch_ndims_is_0)
                 start = array_ops.where_v2(has_one, 2, 1 + self.batch_ndims)
                 event_shape = shape[start : start + self.event_ndims]
-            return array_ops.reshape(
-                x, shape=array_ops.concat([sample_shape, batch_shape, event_shape], 0)
-            )
+            return array_ops.reshape(x, shape=array_ops.concat([sample_shape, batch_shape, event_shape], 0))
