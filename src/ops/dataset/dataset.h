@@ -121,8 +121,8 @@ typedef struct bd_components {
 // The components of a dataset or a pipeline.
 #define BD_COMPONENTS(x) ((bd_components){(x)->count, (x)->types, (x)->shapes})
 
-// Makes a dataset with count 1. Types (NULL: left invalid) and shapes (NULL: unknown) are copied; the
-// inputs are referenced. InvalidArgument, with *out NULL, when it is deeper than
+// Makes a dataset with count 1. Types (NULL: left invalid) and shapes (NULL: unknown) are copied; the caller
+// keeps its references to the inputs. InvalidArgument, with *out NULL, when it is deeper than
 // BD_DATASET_DEPTH_MAX.
 braid_code bd_dataset_new(const bd_dataset_kind *kind, bd_components components, bd_dataset *const *inputs,
                           int input_count, bd_dataset **out, braid_status *st);
