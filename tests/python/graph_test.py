@@ -6,6 +6,7 @@ import unittest
 import support
 import braid.tensorflow as tf
 import numpy as np
+from braid.tensorflow.python.autograph.core import ag_ctx
 from braid.tensorflow.python.framework import ops
 from braid.tensorflow.python.ops import gen_array_ops, gen_math_ops, gen_nn_ops
 
@@ -85,8 +86,14 @@ class ElementsTest(GraphTest):
         a = tf.constant([1])
         with self.assertRaisesRegex(TypeError, "as a Python `bool` is not allowed"):
             bool(a)
-        with self.assertRaises(TypeError):
+        with self.assertRaisesRegex(TypeError, "iterating over `tf.Tensor` is not allowed in Graph execution"):
             list(a)
+        with ag_ctx.ControlStatusCtx(ag_ctx.Status.ENABLED):
+            with self.assertRaisesRegex(TypeError, "AutoGraph did not convert"):
+                bool(a)
+        with ag_ctx.ControlStatusCtx(ag_ctx.Status.DISABLED):
+            with self.assertRaisesRegex(TypeError, "AutoGraph is disabled"):
+                list(a)
         for function in (np.mean, np.sum):
             with self.assertRaisesRegex(NotImplementedError, "symbolic Tensor"):
                 function(a)

@@ -79,6 +79,8 @@ class LinalgTest(unittest.TestCase):
         (wanted,) = tf.gradients(tf.matrix_solve_ls(known, self.b[:2]), known)
         with tf.Session() as session:
             np.testing.assert_allclose(session.run(g, {t: self.a[:2]}), session.run(wanted))
+            regularized = tf.linalg.lstsq(t, self.b, l2_regularizer=0.5)
+            np.testing.assert_allclose(session.run(regularized, {t: self.a}), regular)
         with self.assertRaisesRegex(Exception, "Gradient not defined for fast=False"):
             tf.gradients(tf.matrix_solve_ls(known, self.b[:2], fast=False), known)
 

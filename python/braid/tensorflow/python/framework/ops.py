@@ -13,6 +13,7 @@ import threading
 import traceback
 
 from braid import _native, protos
+from braid.tensorflow.python.autograph.core import ag_ctx
 from braid.tensorflow.python.eager import context
 from braid.tensorflow.python.framework import device as pydev, errors_impl
 from braid.tensorflow.python.framework import (
@@ -142,6 +143,16 @@ _OPERATORS_OF_NUMPY = {
     "subtract": "__rsub__",
     "true_divide": "__rtruediv__",
 }
+
+
+def _refuse_in_python(use, instead):
+    """Raises the error of a tensor that Python's own statements take as a value."""
+    reasons = {
+        ag_ctx.Status.ENABLED: "not allowed: AutoGraph did not convert this function.",
+        ag_ctx.Status.DISABLED: "not allowed: AutoGraph is disabled in this function.",
+    }
+    reason = reasons.get(ag_ctx.control_status_ctx().status, "not allowed in Graph execution.")
+    raise errors_impl.OperatorNotAllowedInGraphError(f"{use} is {reason} {instead}")
 
 
 @tf_export("Tensor")
@@ -303,9 +314,9 @@ class Tensor(_TensorLike):
         return object_identity.Reference(self)
 
     def __iter__(self):
-        raise errors_impl.OperatorNotAllowedInGraphError(
-            "iterating over `tf.Tensor` is not allowed in Graph execution. To iterate over this tensor use "
-            "tf.map_fn, or tf.autograph.to_graph to convert Python's for."
+        _refuse_in_python(
+            "iterating over `tf.Tensor`",
+            "To iterate over this tensor use tf.map_fn, or tf.autograph.to_graph to convert Python's for.",
         )
 
     def __len__(self):
@@ -315,10 +326,11 @@ class Tensor(_TensorLike):
         )
 
     def __bool__(self):
-        raise errors_impl.OperatorNotAllowedInGraphError(
-            "using a `tf.Tensor` as a Python `bool` is not allowed in Graph execution. Use `if t is not None:` instead of "
-            "`if t:` to test if a tensor is defined, and use TensorFlow ops such as tf.cond to execute "
-            "subgraphs conditioned on the value of a tensor, or tf.autograph.to_graph to convert Python's if and while."
+        _refuse_in_python(
+            "using a `tf.Tensor` as a Python `bool`",
+            "Use `if t is not None:` instead of `if t:` to test if a tensor is defined, and use TensorFlow ops "
+            "such as tf.cond to execute subgraphs conditioned on the value of a tensor, or "
+            "tf.autograph.to_graph to convert Python's if and while.",
         )
 
     __nonzero__ = __bool__

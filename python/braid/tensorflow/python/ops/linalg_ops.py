@@ -121,8 +121,9 @@ def _normal_equations(matrix, rhs, l2_regularizer, is_regularized, is_tall):
         sizes = array_ops.shape(matrix)
         batch = sizes[:-2]
         identity = eye(sizes[-1 if is_tall else -2], batch_shape=batch, dtype=matrix.dtype)
-        known = matrix.shape.dims[-1 if is_tall else -2]
-        identity.set_shape(matrix.shape[:-2].concatenate([known, known]))
+        if matrix.shape.rank is not None:
+            known = matrix.shape.dims[-1 if is_tall else -2]
+            identity.set_shape(matrix.shape[:-2].concatenate([known, known]))
         gramian += l2_regularizer * identity
     chol = gen_linalg_ops.cholesky(gramian)
     if is_tall:
