@@ -368,8 +368,8 @@ static void make_parts(braid_server *s, const char *job, int index, const braid_
     make_devices(s, bd_max(1, options->cpu_devices));
     s->env.spec_check = bd_spec_check_new(s->cluster, &s->peers);
     s->env.chunk_store = bd_chunk_store_new(s->timers, (size_t)bd_system_memory() / 4);
-    s->env.collectives = bd_task_collectives_new(&s->peers, s->devices[0]);
     s->local_devices = (bd_local_devices){s->devices, s->device_infos, s->device_count};
+    s->env.collectives = bd_task_collectives_new(&s->peers, &s->local_devices);
     s->env.worker =
         bd_local_worker_new(&s->peers, &s->local_devices, s->timers, s->env.chunk_store, s->env.collectives);
     s->accounts = bd_accounts_new(s->limits.client.memory_bytes, s->limits.client.processors);

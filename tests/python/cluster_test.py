@@ -325,6 +325,41 @@ class LocalServerTest(unittest.TestCase):
         source.join(_LIMIT_S)
         self.assertEqual(got, {0: [7.0], 1: [7.0], 2: [7.0]})
 
+    def test_collectives_of_several_devices_of_each_task(self):
+        import braid.tensorflow as tf
+        from braid.tensorflow.python.ops import collective_ops
+
+        spec = {"worker": free_addresses(2)}
+        two_devices = tf.ConfigProto(device_count={"CPU": 2})
+        sessions, fetches, got = [], [], {}
+        for task in range(2):
+            server = tf.train.Server(spec, job_name="worker", task_index=task, config=two_devices)
+            config = tf.ConfigProto(device_filters=["/job:worker/task:%d" % task])
+            config.experimental.collective_group_leader = "/job:worker/replica:0/task:0"
+            with tf.Graph().as_default() as graph:
+                values = []
+                for device in range(2):
+                    with tf.device("/job:worker/task:%d/device:CPU:%d" % (task, device)):
+                        one = tf.constant([1.0])
+                        values.append(collective_ops.all_reduce(one, 4, 1, 1, "Add", "Id"))
+                        if (task, device) == (1, 1):
+                            values.append(collective_ops.broadcast_send(one, [1], tf.float32, 4, 1, 2))
+                        else:
+                            values.append(collective_ops.broadcast_recv([1], tf.float32, 4, 1, 2))
+                fetches.append(values)
+                sessions.append(tf.Session(server.target, config=config, graph=graph))
+                self.addCleanup(sessions[-1].close)
+
+        def run(task):
+            got[task] = [v.tolist() for v in sessions[task].run(fetches[task])]
+
+        threads = [threading.Thread(target=run, args=[task], daemon=True) for task in range(2)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(_LIMIT_S)
+        self.assertEqual(got, {task: [[4.0], [1.0]] * 2 for task in range(2)})
+
     def test_which_task_must_be_clear(self):
         import braid.tensorflow as tf
 

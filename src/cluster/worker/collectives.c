@@ -10,6 +10,7 @@
 #include "base/thread.h"
 #include "cluster/rpc/methods.h"
 #include "cluster/rpc/wire_fields.h"
+#include "graph/device_name.h"
 #include "proto/pack.h"
 #include "tensorflow/core/protobuf/worker.pb-c.h"
 #include <string.h>
@@ -42,7 +43,7 @@ typedef struct sequence {
 struct bd_task_collectives {
     bd_collectives base;
     const bd_peers *peers;
-    const bd_device *device;
+    const bd_local_devices *devices;
     bd_collective_groups *groups;
     bd_mutex mu;
     bd_map remembered; // by group_id; guarded by mu
@@ -274,13 +275,24 @@ static void ask(bd_task_collectives *c, const bd_peer *leader, const bd_collecti
     connect_leader(a);
 }
 
+// Of one of this task's devices, by the name of the task in the server's cluster or in that of a session.
+static uint64_t incarnation_of(const bd_task_collectives *c, const char *device)
+{
+    const char *of_task = device + bd_task_name_len(device, strlen(device));
+    const bd_device_info *infos = c->devices->infos;
+    for (int i = 0; i < c->devices->count; i++)
+        if (strcmp(infos[i].name + bd_task_name_len(infos[i].name, strlen(infos[i].name)), of_task) == 0)
+            return infos[i].incarnation;
+    return infos[0].incarnation;
+}
+
 static void join(bd_collectives *base, const bd_collective_join *asked, const char *leader,
                  bd_cancellation *cancellation, bd_collective_fn fn, void *arg)
 {
     bd_task_collectives *c = of(base);
     BD_STATUS(st);
     bd_collective_join j = *asked;
-    j.incarnation = c->device->incarnation;
+    j.incarnation = incarnation_of(c, j.device);
     const bool is_named = leader && leader[0];
     const bd_peer *peer = is_named ? bd_peers_of_device(c->peers, leader, strlen(leader)) : c->peers->self;
     bd_arena arena;
@@ -421,12 +433,12 @@ void bd_task_collectives_begin_step(bd_task_collectives *c, const bd_peer *leade
 
 // ---- Beginning and end ----
 
-bd_task_collectives *bd_task_collectives_new(const bd_peers *peers, const bd_device *device)
+bd_task_collectives *bd_task_collectives_new(const bd_peers *peers, const bd_local_devices *devices)
 {
     bd_task_collectives *c = bd_calloc(1, sizeof *c);
     c->base = (bd_collectives){.join = join, .forget = forget};
     c->peers = peers;
-    c->device = device;
+    c->devices = devices;
     c->groups = bd_collective_groups_new();
     bd_mutex_init(&c->mu);
     return c;

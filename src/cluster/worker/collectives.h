@@ -10,8 +10,8 @@
 
 typedef struct bd_task_collectives bd_task_collectives;
 
-// Both outlive it. `device` is the only one of the task.
-bd_task_collectives *bd_task_collectives_new(const bd_peers *peers, const bd_device *device);
+// Both outlive it. `devices` are those of the task.
+bd_task_collectives *bd_task_collectives_new(const bd_peers *peers, const bd_local_devices *devices);
 void bd_task_collectives_free(bd_task_collectives *c); // no more members may join
 
 bd_collectives *bd_task_collectives_base(bd_task_collectives *c);
