@@ -181,6 +181,25 @@ class ScopesTest(GraphTest):
             ["/job:ps/task:0/device:CPU:0", "", "/job:ps", "/job:worker"],
         )
 
+    def test_device_functions_see_the_shapes_of_what_a_node_will_give(self):
+        seen = {}
+
+        def device_of(op):
+            seen.update({t.name: (t.dtype, t.get_shape().as_list()) for t in op.outputs})
+
+        with tf.device(device_of):
+            a = tf.placeholder(tf.float32, [3, 4], name="a")
+            tf.reshape(tf.matmul(a, tf.zeros([4, 2])), [2, 3], name="r")
+            tf.Variable(tf.zeros([5, 6]), name="v", use_resource=False)
+            tf.get_variable("w", [7], use_resource=True)
+            definition = tf.get_default_graph().as_graph_def()
+            tf.import_graph_def(definition, name="i")
+        for prefix in ("", "i/"):
+            self.assertEqual(seen[prefix + "r:0"], (tf.float32, [2, 3]))
+            self.assertEqual(seen[prefix + "v:0"], (tf.float32._as_ref, [5, 6]))
+            self.assertEqual(seen[prefix + "w:0"], (tf.resource, []))
+            self.assertEqual(seen[prefix + "w/Read/ReadVariableOp:0"], (tf.float32, [7]))
+
     def test_an_object_of_a_library_gets_the_device_of_the_scopes(self):
         class Capture:  # Keras 2.3 asks so for the current device
             device = None

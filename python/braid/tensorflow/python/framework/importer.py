@@ -166,8 +166,7 @@ def _finish(graph, first):
         if others:
             colocated.append((op, others))
         elif graph._scopes.devices:
-            node = ops._NodeView(op.name, op.type, op.device, list(op.inputs), graph, op._output_types)
-            device = graph._device_of(node)
+            device = graph._device_of(ops._MadeNodeView(op, op.device))
             if device != op.device:
                 op._set_device_from_string(device)
     for op, others in colocated:

@@ -766,10 +766,69 @@ class _NodeView:
 
     @property
     def outputs(self):
-        return [_OutputView(dtypes.as_dtype(t)) for t in self._output_types]
+        return [_OutputView(self, i, t) for i, t in enumerate(self._output_types)]
+
+    def _output_shapes(self):
+        """The shapes of the outputs: those of such a node in a graph of its own, with stand-ins for its inputs."""
+        graph = Graph()
+        attrs = {key: protos.AttrValue.FromString(value) for key, value in self._attrs.items()}
+        inputs = [_stand_in(graph, tensor) for tensor in self.inputs]
+        try:
+            return [t.shape for t in graph.create_op(self.type, inputs, attrs=attrs).outputs]
+        except (errors_impl.OpError, TypeError, ValueError):  # the node cannot be made, which is said there
+            return [tensor_shape.unknown_shape()] * len(self._output_types)
 
 
-_OutputView = collections.namedtuple("_OutputView", ["dtype"])
+class _MadeNodeView(_NodeView):
+    """What device functions see of a node that the engine has made."""
+
+    def __init__(self, op, device):
+        super().__init__(op.name, op.type, device, list(op.inputs), op.graph, op._output_types)
+        self._made, self.get_attr = op, op.get_attr
+
+    outputs = property(lambda self: self._made.outputs)
+
+    @property
+    def node_def(self):
+        message = self._made.node_def
+        message.device = self.device
+        return message
+
+
+class _OutputView:
+    """What device functions see of an output of a node that is being made."""
+
+    def __init__(self, op, index, dtype):
+        self.op, self.value_index, self.dtype = op, index, dtypes.as_dtype(dtype)
+
+    graph = property(lambda self: self.op.graph)
+    device = property(lambda self: self.op.device)
+    name = property(lambda self: f"{self.op.name}:{self.value_index}")
+
+    @property
+    def shape(self):
+        return self.op._output_shapes()[self.value_index]
+
+    def get_shape(self):
+        return self.shape
+
+    def consumers(self):
+        return []
+
+
+def _stand_in(graph, tensor):
+    """A tensor of `graph` with the type and shape of another one, of a constant with its value, too."""
+    if tensor.op.type in ("Const", "VarHandleOp"):
+        attrs = {key: value for key, value in tensor.op.node_def.attr.items() if not key.startswith("_")}
+        return graph.create_op(tensor.op.type, [], attrs=attrs).outputs[0]
+    attrs = {
+        "dtype": protos.AttrValue(type=tensor.dtype.base_dtype.as_datatype_enum),
+        "shape": protos.AttrValue(shape=tensor.shape.as_proto()),
+    }
+    return graph.create_op(
+        "VariableV2" if tensor.dtype._is_ref_dtype else "Placeholder", [], attrs=attrs
+    ).outputs[0]
+
 
 _ATTR_LISTS = ("s", "i", "f", "b", "type", "shape", "tensor", "func")
 
@@ -1782,13 +1841,16 @@ class Graph:
 
     def _placement(self, op_type, name, inputs, output_types, attrs):
         """The device that a new node asks for, and its colocation groups as an encoded attribute, or None."""
-        scopes = self._scopes
         device = ""
-        if scopes.devices:
+        if self._scopes.devices:
             if output_types is None:
                 output_types = _output_types(op_type, inputs, attrs)
-            node = _NodeView(name, op_type, "", inputs, self, output_types, attrs)
-            device = self._device_of(node)
+            device = self._device_of(_NodeView(name, op_type, "", inputs, self, output_types, attrs))
+        return self._placement_with(device)
+
+    def _placement_with(self, device):
+        """The same of a node to which the device scopes give this device."""
+        scopes = self._scopes
         if not scopes.colocation:
             return device or None, None
         groups = set()
@@ -1916,7 +1978,7 @@ class Graph:
                 found = [self._find(name) for name in others if name != op.name]
                 device, colocation = next((o.device for o in found if o is not None and o.device), ""), None
             elif scopes.devices or scopes.colocation:
-                device, colocation = self._placement(op.type, op.name, list(op.inputs), op._output_types, {})
+                device, colocation = self._placement_with(self._device_of(_MadeNodeView(op, "")))
             else:
                 continue
             if colocation is not None:

@@ -2,7 +2,7 @@
 
 import random
 
-from braid.tensorflow.python.framework import dtypes, tensor_shape
+from braid.tensorflow.python.framework import tensor_shape
 
 
 class RandomStrategy:
@@ -31,8 +31,12 @@ class GreedyLoadBalancingStrategy:
 
 
 def byte_size_load_fn(op):
-    """The bytes of an op's first output. ValueError: its shape is not fully known."""
-    dtype = dtypes.as_dtype(op.get_attr("dtype"))
-    shape = tensor_shape.TensorShape(op.get_attr("shape"))
+    """The bytes of the op's only output. ValueError: it has others, or the shape is not fully known."""
+    if len(op.outputs) != 1:
+        raise ValueError(f"Op {op.name} must have a single output")
+    output = op.outputs[0]
+    shape = output.shape
+    if not shape.is_fully_defined():
+        shape = tensor_shape.TensorShape(op.get_attr("shape"))
     shape.assert_is_fully_defined()
-    return shape.num_elements() * dtype.size
+    return shape.num_elements() * output.dtype.size
