@@ -7,6 +7,7 @@ import unittest
 import support
 import braid.tensorflow as tf
 import numpy as np
+from braid.tensorflow.python.ops.ragged import ragged_conversion_ops
 
 
 class RaggedTest(unittest.TestCase):
@@ -39,6 +40,8 @@ class RaggedTest(unittest.TestCase):
         self.assertEqual(self.lists(self.ragged.value_rowids()), [0, 0, 2, 2, 2])
         self.assertEqual(self.lists(self.ragged.bounding_shape()), [3, 3])
         self.assertEqual(self.lists(self.ragged.to_tensor(9)), [[1, 2, 9], [9, 9, 9], [3, 4, 5]])
+        cut = ragged_conversion_ops.ragged_to_dense(self.ragged, shape=tf.constant([2, 1]))
+        self.assertEqual((self.lists(cut), cut.shape.as_list()), ([[1], [0]], [2, 1]))
         deep = tf.ragged.constant([[[1], [2, 3]], []])
         self.assertEqual(deep.ragged_rank, 2)
         self.assertEqual(self.lists(deep), [[[1], [2, 3]], []])

@@ -3,6 +3,7 @@
 from braid.tensorflow.python.framework import dtypes
 from braid.tensorflow.python.framework import ops
 from braid.tensorflow.python.framework import tensor_shape
+from braid.tensorflow.python.framework import tensor_util
 from braid.tensorflow.python.ops import array_ops
 from braid.tensorflow.python.ops import gen_ragged_conversion_ops
 from braid.tensorflow.python.ops.ragged import ragged_tensor
@@ -54,7 +55,7 @@ def _shape(shape):
     if shape is None:
         return ops.convert_to_tensor(-1, dtypes.int64), None
     if isinstance(shape, ops.Tensor):
-        return shape, None
+        return shape, tensor_util.constant_value_as_shape(shape) if shape.shape.ndims == 1 else None
     known = tensor_shape.as_shape(shape)
     if known.ndims is None:
         return ops.convert_to_tensor(-1, dtypes.int64), None
