@@ -413,7 +413,7 @@ class SavedModelTest(Directory):
         signature = tf.saved_model.predict_signature_def({"x": x}, {"y": y})
         self.assertTrue(tf.saved_model.is_valid_signature(signature))
         place = self.path("model")
-        builder = tf.saved_model.Builder(place)
+        builder = tf.saved_model.Builder(place.encode())
         with self.assertRaises(AssertionError):
             builder.add_meta_graph(["other"])
         builder.add_meta_graph_and_variables(

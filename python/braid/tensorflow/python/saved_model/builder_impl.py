@@ -32,7 +32,7 @@ class SavedModelBuilder:
         """AssertionError: the directory has something in it."""
         self._saved_model = protos.SavedModel()
         self._saved_model.saved_model_schema_version = constants.SAVED_MODEL_SCHEMA_VERSION
-        self._export_dir = os.fspath(export_dir)
+        self._export_dir = os.fsdecode(export_dir)
         if file_io.file_exists(self._export_dir):
             if file_io.list_directory(self._export_dir):
                 raise AssertionError(
