@@ -118,6 +118,9 @@ CALLS = [
     (lambda: step_of(tf.contrib.rnn.IndyLSTMCell(2)), 61, 440160036),
     (lambda: tf.ragged.row_splits_to_segment_ids([0, 2, 3]), 67, 911956182),
     (lambda: tf.ragged.segment_ids_to_row_splits([0, 0, 1], 2), 24, 4264732628),
+    (lambda: tf.einsum("aij,kj->aik", tf.placeholder(tf.float32, [None, None, 2]), square()), 23, 2485583162),
+    (lambda: tf.einsum("...j,kj,ni", square(), square(), unknown()), 19, 1118986),
+    (lambda: tf.einsum("a,b->ba", tf.constant([1.0]), tf.constant([2.0])), 9, 1644873417),
 ]
 
 

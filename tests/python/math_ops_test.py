@@ -123,8 +123,35 @@ class MathOpsTest(unittest.TestCase):
         self.assertEqual(tf.matmul(a, b).op.type, "BatchMatMulV2")
         with self.assertRaisesRegex(ValueError, "Only one of transpose_a and adjoint_a"):
             tf.matmul(a, b, transpose_a=True, adjoint_a=True)
-        with self.assertRaisesRegex(ValueError, "Unknown output axis"):
-            tf.einsum("ij->ik", a[0])
+
+    def test_equations_of_einsum(self):
+        rng = np.random.RandomState(0)
+        a, b, c = (rng.randn(*shape) for shape in ((2, 3, 4), (4, 5), (2, 3, 3)))
+        rows = tf.placeholder_with_default(a, [None, None, 4])
+        calls = [
+            ("...ij,jk", (a, b)),
+            ("aij,jk->kia", (rows, b)),
+            ("aij,aik->ajk", (rows, c)),
+            ("aij,jk->aijk", (rows, b)),
+            ("aij->j", (rows,)),
+            ("aij,aij,aij->a", (rows, a, a)),
+            ("ii", (c[0],)),
+        ]
+        got = self.run_all([tf.einsum(equation, *factors) for equation, factors in calls])
+        for value, (equation, factors) in zip(got, calls):
+            factors = [a if x is rows else x for x in factors]
+            np.testing.assert_allclose(value, np.einsum(equation, *factors), rtol=1e-6)
+        for equation, factors, message in [
+            ("ij->ik", (b,), "Invalid equation: ij->ik"),
+            ("ii->i", (c[0],), "Subscript not supported: an axis appears more than once: ii"),
+            ("ij,jk", (b,), 'Got 1 arguments for equation "ij,jk", expecting 2'),
+            ("ij,jk", (a, b), "Tensor t0 of rank 3 does not match einsum reduction of length 2"),
+            ("...i.", (b,), 'period "." found outside of ellipsis'),
+            ("...ijk", (b,), "Ellipses lengths do not match."),
+        ]:
+            with self.assertRaises(ValueError) as caught:
+                tf.einsum(equation, *factors)
+            self.assertEqual(str(caught.exception), message)
 
     def test_tensordot_of_shapes_that_a_step_knows(self):
         x = tf.placeholder(tf.float32, [None, None, 3])

@@ -1,8 +1,11 @@
 """tf.einsum and functions of mathematics."""
 
+import collections
 import re
+import string
 
 from braid.tensorflow.python.framework import ops
+from braid.tensorflow.python.ops import array_ops
 from braid.tensorflow.python.ops import gen_linalg_ops
 from braid.tensorflow.python.ops import gen_math_ops
 from braid.tensorflow.python.ops import gen_special_math_ops
@@ -47,70 +50,147 @@ def bessel_i1(x, name=None):
 def einsum(equation, *inputs, **kwargs):
     """Sums of products of tensors' elements, by an equation in Einstein's notation: "ij,jk->ik".
 
-    "..." stands for any dimensions, which are broadcast. Without "->" the result has the letters that are
-    there once, in alphabetical order.
+    "..." stands for any dimensions. Without "->" the result has the letters that are there once, in
+    alphabetical order. The nodes are TensorFlow 1.15's: products of matrices, between transpositions and reshapes.
     """
     name = kwargs.pop("name", None)
     if kwargs:
         raise TypeError(
             "invalid keyword arguments for this function: " + ", ".join(format(key) for key in sorted(kwargs))
         )
-    if not inputs:
-        raise ValueError("einsum() requires at least one input")
     with ops.name_scope(name, "einsum", [equation, inputs]):
         inputs = [ops.convert_to_tensor(x) for x in inputs]
-        terms, result = _terms_of(equation, inputs)
-        terms = [_Term(letters, x) for letters, x in zip(terms, inputs)]
-        while len(terms) > 2:
-            terms[:2] = [_product(terms[0], terms[1], terms[2:], result)]
-        equation = ",".join(t.letters for t in terms) + "->" + result
-        return gen_linalg_ops.einsum([t.tensor for t in terms], equation=equation)
+        terms, result = _terms_of(equation, [x.get_shape() for x in inputs])
+        for letters in terms:
+            if len(set(letters)) == len(letters):
+                continue
+            if len(terms) == 1 and letters == letters[::-1] and "->" not in equation:
+                return math_ops.trace(inputs[0])
+            raise ValueError(f"Subscript not supported: an axis appears more than once: {letters}")
+        for letter in sorted(set("".join(terms)) - set(result)):
+            if sum(letter in letters for letters in terms) > 2:
+                return _sum_over_many(terms, result, inputs)
+        product, letters = inputs[0], terms[0]
+        for x, its_letters in zip(inputs[1:], terms[1:]):
+            summed = set(letters) & set(its_letters) - set(result)
+            product, letters = _product(product, letters, x, its_letters, summed)
+        left = [i for i, letter in enumerate(letters) if letter not in result]
+        if left:
+            product = math_ops.reduce_sum(product, axis=left)
+            letters = "".join(letter for letter in letters if letter in result)
+        if sorted(letters) != sorted(result):
+            raise ValueError(f"Invalid equation: {equation}")
+        return _with_letters_in_order(product, letters, result)
 
 
-class _Term:
-    """A factor of a product: a tensor and the letters of its dimensions."""
-
-    def __init__(self, letters, tensor):
-        self.letters = letters
-        self.tensor = tensor
-
-
-def _product(a, b, others, result):
-    """The product of two factors, with the dimensions that are needed later."""
-    needed = set(result).union(*(t.letters for t in others))
-    letters = ""
-    for part in re.findall(r"\.\.\.|.", a.letters + b.letters):
-        if part not in letters and (part == "..." or part in needed):
-            letters += part
-    made = gen_linalg_ops.einsum([a.tensor, b.tensor], equation=f"{a.letters},{b.letters}->{letters}")
-    return _Term(letters, made)
-
-
-def _terms_of(equation, inputs):
-    """The letters of each input, and of the result."""
-    equation = equation.replace(" ", "")
-    match = re.match(r"^([a-zA-Z,.]+)(->[a-zA-Z.]*)?$", equation)
-    if not match:
-        raise ValueError("Indices have incorrect format: %s" % equation)
-    terms = match.group(1).split(",")
-    if len(terms) != len(inputs):
-        raise ValueError(
-            "Incorrect number of arguments for equation: expected %d, got %d" % (len(terms), len(inputs))
-        )
-    if match.group(2):
-        result = match.group(2)[2:]
-    else:
-        letters = sorted(c for c in set(match.group(1)) if c not in ",.")
-        result = "..." if "..." in equation else ""
-        result += "".join(c for c in letters if match.group(1).count(c) == 1)
-    for letter in set(result) - {"."}:
-        if letter not in match.group(1):
-            raise ValueError("Unknown output axis %s in equation %s" % (letter, equation))
-    for letters, x in zip(terms, inputs):
-        if "..." in letters or x.get_shape().ndims is None:
-            continue
+def _product(a, a_letters, b, b_letters, summed):
+    """The product of two factors, with the letters that it has: those of both without the summed ones."""
+    for x, letters, n in ((a, a_letters, 0), (b, b_letters, 1)):
         if x.get_shape().ndims != len(letters):
+            rank = len(x.get_shape())
             raise ValueError(
-                "Subscripts '%s' have incorrect length for an input of shape %s" % (letters, x.get_shape())
+                f"Tensor t{n} of rank {rank} does not match einsum reduction of length {len(letters)}"
             )
+    batch = sorted(set(a_letters) & set(b_letters) - summed)
+    rows = sorted(set(a_letters) - set(b_letters))
+    columns = sorted(set(b_letters) - set(a_letters))
+    inner = sorted(summed)
+    a = _with_letters_in_order(a, a_letters, batch + rows + inner)
+    b = _with_letters_in_order(b, b_letters, batch + inner + columns)
+    letters = "".join(batch + rows + columns)
+    if not inner:
+        for _ in columns:
+            a = array_ops.expand_dims(a, -1)
+        for _ in rows:
+            b = array_ops.expand_dims(b, len(batch))
+        return math_ops.multiply(a, b), letters
+    a_sizes = _sizes_of(a)
+    count, before = len(batch), len(batch) + len(rows)
+    a_matrices = [_number(a_sizes[count:before]), _number(a_sizes[before:])]
+    a = _with_sizes(a, a_sizes[:count] + a_matrices)
+    b_sizes = _sizes_of(b)
+    b_columns = _number(b_sizes[count + len(inner) :])
+    b = _with_sizes(b, b_sizes[:count] + [a_matrices[1], b_columns])
+    return _with_sizes(math_ops.matmul(a, b), a_sizes[:before] + b_sizes[count + len(inner) :]), letters
+
+
+def _sum_over_many(terms, result, inputs):
+    """The result where a letter of more than two factors is summed: the product is not expanded."""
+    products = [*zip(terms, inputs)]
+    while len(products) > 2:
+        (a, x), (b, y) = products[:2]
+        needed = set(result).union(*(letters for letters, _ in products[2:]))
+        letters = "".join(letter for letter in dict.fromkeys(a + b) if letter in needed)
+        products[:2] = [(letters, gen_linalg_ops.einsum([x, y], equation=f"{a},{b}->{letters}"))]
+    equation = ",".join(letters for letters, _ in products) + "->" + result
+    return gen_linalg_ops.einsum([x for _, x in products], equation=equation)
+
+
+def _with_letters_in_order(x, letters, wanted):
+    """A tensor with its dimensions in another order."""
+    order = [letters.index(letter) for letter in wanted]
+    return x if order == [*range(len(order))] else array_ops.transpose(x, perm=order)
+
+
+def _sizes_of(x):
+    """The sizes of the dimensions: numbers, or tensors where only a step knows them."""
+    sizes = x.get_shape().as_list()
+    if None in sizes:
+        shape = array_ops.shape(x)
+        sizes = [shape[i] if size is None else size for i, size in enumerate(sizes)]
+    return sizes
+
+
+def _number(sizes):
+    """How many elements dimensions of these sizes have."""
+    number = 1
+    for size in sizes:
+        number *= size
+    return number
+
+
+def _with_sizes(x, sizes):
+    """A tensor with other dimensions; x where it has them already."""
+    known = x.get_shape().as_list()
+    if len(known) == len(sizes):
+        if all(not isinstance(new, ops.Tensor) and new == old for old, new in zip(known, sizes)):
+            return x
+    return array_ops.reshape(x, sizes)
+
+
+def _terms_of(equation, shapes):
+    """The letters of each input, and of the result. Dimensions of "..." get letters that are not used."""
+    equation = equation.replace(" ", "")
+    match = re.match("^([a-zA-Z,.]+)(->[a-zA-Z.]*)?$", equation)
+    if not match:
+        raise ValueError(f"Indices have incorrect format: {equation}")
+    terms = match.group(1).split(",")
+    result = match.group(2)[2:] if match.group(2) else None
+    if len(shapes) != len(terms):
+        raise ValueError(f'Got {len(shapes)} arguments for equation "{equation}", expecting {len(terms)}')
+    others = ""  # the letters of "..."
+    if "..." in equation:
+        unused = [letter for letter in string.ascii_letters if letter not in match.group(1)]
+        for i, (letters, shape) in enumerate(zip(terms, shapes)):
+            if "..." not in letters:
+                continue
+            if letters.count("...") > 1:
+                raise ValueError("Unable to resolve ellipsis. Excess number found.")
+            if shape.ndims is None:
+                raise ValueError("Unable to statically infer ellipsis axes.")
+            number = shape.ndims - len(letters.replace("...", ""))
+            if number < 0:
+                raise ValueError("Ellipses lengths do not match.")
+            if len(unused) < number:
+                raise ValueError("Unable to resolve ellipsis, too many distinct labels.")
+            own = "".join(unused[len(unused) - number :])
+            terms[i] = letters.replace("...", own)
+            others = max(others, own, key=len)
+        if result is not None:
+            result = result.replace("...", others)
+        if any("." in letters for letters in [*terms, result or ""]):
+            raise ValueError('period "." found outside of ellipsis')
+    if result is None:
+        counts = collections.Counter("".join(terms))
+        result = others + "".join(sorted(x for x in counts if counts[x] == 1 and x not in others))
     return terms, result
