@@ -386,6 +386,15 @@ static void make_parts(braid_server *s, const char *job, int index, const braid_
                                                            .hosts = &s->session_hosts,
                                                            .is_open = options->insecure && !s->uses_tls});
     bd_local_worker_use_clusters(s->env.worker, s->env.session_clusters);
+    s->env.membership = bd_membership_new(&(bd_membership_env){.peers = &s->peers,
+                                                               .timers = s->timers,
+                                                               .cancellation = s->env.cancellation,
+                                                               .spec_check = s->env.spec_check,
+                                                               .incarnation = s->devices[0]->incarnation,
+                                                               .gone_timeout_ms = limits->gone_ms,
+                                                               .start_timeout_ms = limits->start_ms,
+                                                               .changed = membership_changed,
+                                                               .arg = s});
     s->env.master = bd_master_new(&(bd_master_env){.peers = &s->peers,
                                                    .fs = &s->files.fs,
                                                    .timers = s->timers,
@@ -393,6 +402,7 @@ static void make_parts(braid_server *s, const char *job, int index, const braid_
                                                    .cancellation = s->env.cancellation,
                                                    .collectives = s->env.collectives,
                                                    .spec_check = s->env.spec_check,
+                                                   .membership = s->env.membership,
                                                    .accounts = s->accounts,
                                                    .session_timeout_ms = options->session_timeout_ms,
                                                    .defaults = session_defaults(options),
@@ -404,15 +414,6 @@ static void make_parts(braid_server *s, const char *job, int index, const braid_
                                                    .caller_lost_ms = options->client_lost_timeout_ms > 0
                                                                          ? options->client_lost_timeout_ms
                                                                          : CLIENT_LOST_TIMEOUT_DEFAULT_MS});
-    s->env.membership = bd_membership_new(&(bd_membership_env){.peers = &s->peers,
-                                                               .timers = s->timers,
-                                                               .cancellation = s->env.cancellation,
-                                                               .spec_check = s->env.spec_check,
-                                                               .incarnation = s->devices[0]->incarnation,
-                                                               .gone_timeout_ms = limits->gone_ms,
-                                                               .start_timeout_ms = limits->start_ms,
-                                                               .changed = membership_changed,
-                                                               .arg = s});
     s->env.notifications = bd_notifications_new(&(bd_notifications_env){.peers = &s->peers,
                                                                         .timers = s->timers,
                                                                         .cancellation = s->env.cancellation,

@@ -45,9 +45,11 @@ with tf.device(tf.train.replica_device_setter(worker_device=device, cluster=clus
         train_op = optimizer.minimize(loss, global_step=step)
 if mode == "killed" and not is_chief:
     hooks.append(tf.train.FinalOpsHook(step))
+if mode == "late" and not is_chief:
+    sys.stdin.readline()
 with tf.train.MonitoredTrainingSession(
     server.target, is_chief, directory if is_chief else None, hooks=hooks,
-    config=tf.ConfigProto(device_filters=["/job:ps", device]),
+    config=tf.ConfigProto(device_filters=[] if mode == "late" else ["/job:ps", device]),
 ) as session:
     print("ready", flush=True)
     if mode == "killed" and task == 1 and not sys.stdin.readline():
@@ -169,6 +171,12 @@ class ClusterTest(unittest.TestCase):
         self.assertEqual(worker.wait(_LIMIT_S), 3)
         self.check_ends([chief, self.start("worker", 1), server])
         self.assertIn("Lost /job:worker/task:1", self.errors)
+
+    def test_a_session_goes_on_without_a_task_that_has_done_its_work(self):
+        server, chief, worker = self.begin("late", 1, 2)
+        self.assertEqual(chief.wait(_LIMIT_S), 0)
+        self.check_ends([chief, worker, server])
+        self.assertIn("goes on without /job:worker/task:0", self.errors)
 
     def test_workers_that_only_serve_end_with_the_others(self):
         self.assertEqual(self.check_ends(self.begin("", 1, 3, _IN_GRAPH)), [3.0, 0.0, 0.0])

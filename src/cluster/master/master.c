@@ -302,6 +302,7 @@ void bd_master_create_session(bd_master *m, braid_graph *graph, const bd_session
         .deadline_ns = c->deadline_ns,
         .cancellation = cancellation,
         .spec_check = config->cluster ? NULL : m->env.spec_check,
+        .membership = config->cluster ? NULL : m->env.membership,
         .renames_devices = config->cluster != NULL,
     };
     bd_find_devices(&options, tasks_found, c);
@@ -443,6 +444,7 @@ void bd_master_list_devices(bd_master *m, const char *handle, bd_cancellation *c
         .what = "ListDevices",
         .deadline_ns = creation_deadline(m, &no_config, BD_FOREVER),
         .cancellation = cancellation,
+        .membership = m->env.membership,
     };
     bd_find_devices(&options, give_found, l);
 }
@@ -523,6 +525,7 @@ void bd_master_reset(bd_master *m, const bd_caller *caller, const char *const *c
         .filter_count = filter_count,
         .deadline_ns = r->deadline_ns,
         .cancellation = cancellation,
+        .membership = m->env.membership,
     };
     bd_find_devices(&options, clear_tasks, r);
 }

@@ -6,6 +6,7 @@
 #include "base/account.h"
 #include "base/thread_pool.h"
 #include "base/timer.h"
+#include "cluster/membership/membership.h"
 #include "cluster/membership/spec_check.h"
 #include "cluster/rpc/peers.h"
 #include "cluster/worker/collectives.h"
@@ -43,6 +44,7 @@ typedef struct bd_master_env {
     bd_cancellation *cancellation; // of the server: ends everything
     bd_task_collectives *collectives;
     bd_spec_check *spec_check;
+    bd_membership *membership;    // NULL: tasks that are done are waited for as others
     bd_accounts *accounts;        // of clients; NULL: they have no limits
     int64_t session_timeout_ms;   // 0: no timeout
     int64_t client_gone_ms;       // a client that released a session this long ago is gone

@@ -3,7 +3,9 @@
 // The finder asks each task (GetStatus) until it answers. The call waits until the address is reachable; if
 // it breaks nevertheless, it is made again after a pause. `pending` counts the tasks that have neither
 // answered nor failed; the thread that brings it to 0 makes the callback. A task that has answered is also
-// compared (spec_check.h), when the caller wants it. The first error (a wrong answer, the deadline, a
+// compared (spec_check.h), when the caller wants it. While tasks are missing, a membership server is asked
+// again and again which tasks are done: the process of such a task may have ended, and is not waited for. A
+// task that only serves is. The first error (a wrong answer, the deadline, a
 // cancellation) cancels the calls to the other tasks.
 #include "cluster/membership/device_finder.h"
 #include "base/alloc.h"
@@ -18,6 +20,7 @@
 #define PAUSE_MAX_MS 200 // also the longest time that a cancellation may take
 // After the first line about missing tasks comes another after this time, then after twice of it, and so on.
 #define LOG_AGAIN_MS 10000
+#define ASK_DONE_AGAIN_MS 1000
 
 typedef struct finder finder;
 
@@ -25,6 +28,8 @@ typedef struct task_query {
     finder *f;
     int index; // in found.items
     bool has_answered;
+    bool is_left_out;              // it is done: nothing is waited for any more
+    bd_cancellation *cancellation; // a child of the finder's
     int64_t pause_ms;
 } task_query;
 
@@ -35,14 +40,16 @@ struct finder {
     void *arg;
     bd_cancellation *cancellation; // a child of the caller's
     bd_spec_check *spec_check;     // NULL: none
+    bd_membership *membership;     // NULL: none
     bool renames_devices;
-    atomic_int refs; // one until the callback, one for each timer
+    atomic_int refs; // one until the callback, one for each timer and DoneTasks
     bd_mutex mu;
-    bd_found_tasks found;                  // guarded by mu
-    task_query *queries;                   // [found.count] guarded by mu
-    int pending;                           // guarded by mu
-    braid_status status;                   // guarded by mu
-    bd_timer_id log_timer, deadline_timer; // guarded by mu
+    bd_found_tasks found; // guarded by mu
+    task_query *queries;  // [query_count] guarded by mu
+    int query_count;
+    int pending;                                       // guarded by mu
+    braid_status status;                               // guarded by mu
+    bd_timer_id log_timer, done_timer, deadline_timer; // guarded by mu
     int64_t log_after_ms;
     int64_t begin_ns;
 };
@@ -58,6 +65,8 @@ void bd_found_tasks_fini(bd_found_tasks *f)
 static void unref(finder *f)
 {
     if (atomic_fetch_sub_explicit(&f->refs, 1, memory_order_acq_rel) != 1) return;
+    for (int i = 0; i < f->query_count; i++)
+        bd_cancellation_unref(f->queries[i].cancellation);
     bd_found_tasks_fini(&f->found);
     bd_cancellation_unref(f->cancellation);
     bd_status_fini(&f->status);
@@ -71,15 +80,26 @@ static void end_timer(finder *f, bd_timer_id timer)
     if (timer && bd_timer_cancel(f->timers, timer)) unref(f);
 }
 
-// One task has answered or failed. The last one makes the callback.
+static void drop_left_out_locked(finder *f)
+{
+    bd_found_tasks *found = &f->found;
+    found->count = 0;
+    for (int i = 0; i < f->query_count; i++)
+        if (!f->queries[i].is_left_out) found->items[found->count++] = found->items[i];
+}
+
+// One task has answered, has failed or is left out. The last one makes the callback.
 static void settle(finder *f)
 {
     bd_mutex_lock(&f->mu);
     const bool is_last = --f->pending == 0;
-    const bd_timer_id log_timer = f->log_timer, deadline_timer = f->deadline_timer;
+    if (is_last) drop_left_out_locked(f);
+    const bd_timer_id log_timer = f->log_timer, done_timer = f->done_timer;
+    const bd_timer_id deadline_timer = f->deadline_timer;
     bd_mutex_unlock(&f->mu);
     if (!is_last) return;
     end_timer(f, log_timer);
+    end_timer(f, done_timer);
     end_timer(f, deadline_timer);
     f->fn(f->arg, &f->found, &f->status);
     unref(f);
@@ -99,8 +119,8 @@ static void fail(finder *f, const braid_status *st)
 static char *list_missing_locked(const finder *f)
 {
     bd_strbuf text = {0};
-    for (int i = 0; i < f->found.count; i++)
-        if (!f->queries[i].has_answered)
+    for (int i = 0; i < f->query_count; i++)
+        if (!f->queries[i].has_answered && !f->queries[i].is_left_out)
             bd_strbuf_appendf(&text, "%s%s", text.len ? ", " : "", f->found.items[i].peer->label);
     return bd_strbuf_take(&text);
 }
@@ -121,6 +141,53 @@ static void log_wait(void *arg)
     if (goes_on) f->log_timer = bd_timer_add(f->timers, bd_deadline_after_ms(f->log_after_ms), log_wait, f);
     bd_mutex_unlock(&f->mu);
     if (!goes_on) unref(f);
+}
+
+// ---- Missing tasks that are done ----
+
+static bool is_done(const bd_peer *peer, const bd_done_notice *tasks, int count)
+{
+    for (int i = 0; i < count; i++)
+        if (!tasks[i].only_serves && tasks[i].task == peer->index && strcmp(tasks[i].job, peer->job) == 0)
+            return true;
+    return false;
+}
+
+// Ends the call to the task, which then settles it.
+static void leave_out(task_query *q, const bd_done_notice *tasks, int count)
+{
+    finder *f = q->f;
+    const bd_peer *peer = f->found.items[q->index].peer;
+    bd_mutex_lock(&f->mu);
+    const bool is_news = !q->has_answered && !q->is_left_out && is_done(peer, tasks, count);
+    q->is_left_out |= is_news;
+    bd_mutex_unlock(&f->mu);
+    if (!is_news) return;
+    BD_STATUS(why);
+    bd_fail(why, BRAID_CANCELLED, "%s is done with its work", peer->label);
+    bd_info("%s goes on without %s: it is done with its work", f->what, peer->label);
+    bd_cancellation_cancel(q->cancellation, why);
+}
+
+static void ask_done(void *arg);
+
+static void done_known(void *arg, const bd_done_notice *tasks, int count)
+{
+    finder *f = arg;
+    for (int i = 0; i < f->query_count; i++)
+        leave_out(&f->queries[i], tasks, count);
+    bd_mutex_lock(&f->mu);
+    const bool goes_on = f->pending > 0;
+    if (goes_on)
+        f->done_timer = bd_timer_add(f->timers, bd_deadline_after_ms(ASK_DONE_AGAIN_MS), ask_done, f);
+    bd_mutex_unlock(&f->mu);
+    if (!goes_on) unref(f);
+}
+
+static void ask_done(void *arg)
+{
+    finder *f = arg;
+    bd_membership_ask_done(f->membership, f->cancellation, done_known, f);
 }
 
 static void deadline_passed(void *arg)
@@ -212,11 +279,18 @@ static void answered(void *arg, const bd_device_info *devices, int count, const 
     finder *f = q->f;
     BD_STATUS(st);
     bd_status_copy(st, from);
-    if (st->code == BRAID_UNAVAILABLE && !bd_cancellation_is_cancelled(f->cancellation)) {
+    if (st->code == BRAID_UNAVAILABLE && !bd_cancellation_is_cancelled(q->cancellation)) {
         pause_and_ask(q);
         return;
     }
     const bd_peer *peer = f->found.items[q->index].peer;
+    bd_mutex_lock(&f->mu);
+    const bool is_left_out = q->is_left_out;
+    bd_mutex_unlock(&f->mu);
+    if (is_left_out) {
+        settle(f);
+        return;
+    }
     if (!st->code) check_devices(f, peer, devices, count, st);
     if (st->code) {
         fail(f, st);
@@ -227,7 +301,7 @@ static void answered(void *arg, const bd_device_info *devices, int count, const 
     keep_devices_locked(f, &f->found.items[q->index], devices, count);
     bd_mutex_unlock(&f->mu);
     if (f->spec_check)
-        bd_spec_check_peer(f->spec_check, peer, f->cancellation, compared, q);
+        bd_spec_check_peer(f->spec_check, peer, q->cancellation, compared, q);
     else
         compared(q, st);
 }
@@ -236,7 +310,7 @@ static void ask(void *arg)
 {
     task_query *q = arg;
     bd_worker *w = q->f->found.items[q->index].peer->worker;
-    w->ops->get_status(w, true, q->f->cancellation, answered, q);
+    w->ops->get_status(w, true, q->cancellation, answered, q);
 }
 
 // ---- Start ----
@@ -271,10 +345,11 @@ static void choose_tasks(finder *f, const bd_find_options *o, const bd_device_na
     f->queries = bd_calloc((size_t)peers->count, sizeof *f->queries);
     for (int i = 0; i < peers->count; i++) {
         if (!is_wanted(&peers->items[i], filters, o->filter_count)) continue;
-        f->queries[f->found.count] = (task_query){.f = f, .index = f->found.count};
+        f->queries[f->found.count] = (task_query){
+            .f = f, .index = f->found.count, .cancellation = bd_cancellation_new(f->cancellation)};
         f->found.items[f->found.count++].peer = &peers->items[i];
     }
-    f->pending = f->found.count;
+    f->pending = f->query_count = f->found.count;
 }
 
 static void start_timers(finder *f, const bd_find_options *o)
@@ -282,6 +357,10 @@ static void start_timers(finder *f, const bd_find_options *o)
     atomic_fetch_add_explicit(&f->refs, 1, memory_order_relaxed);
     f->log_after_ms = BD_LOG_WAIT_AFTER_MS;
     f->log_timer = bd_timer_add(f->timers, bd_deadline_after_ms(f->log_after_ms), log_wait, f);
+    if (o->membership) {
+        atomic_fetch_add_explicit(&f->refs, 1, memory_order_relaxed);
+        f->done_timer = bd_timer_add(f->timers, bd_deadline_after_ms(ASK_DONE_AGAIN_MS), ask_done, f);
+    }
     if (o->deadline_ns == BD_FOREVER) return;
     atomic_fetch_add_explicit(&f->refs, 1, memory_order_relaxed);
     f->deadline_timer = bd_timer_add(f->timers, o->deadline_ns, deadline_passed, f);
@@ -303,6 +382,7 @@ void bd_find_devices(const bd_find_options *o, bd_find_fn fn, void *arg)
     f->arg = arg;
     f->cancellation = bd_cancellation_new(o->cancellation);
     f->spec_check = o->spec_check;
+    f->membership = o->membership;
     f->renames_devices = o->renames_devices;
     f->begin_ns = bd_now_ns();
     atomic_init(&f->refs, 2); // until the callback, and of this function

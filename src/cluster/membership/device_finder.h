@@ -4,6 +4,7 @@
 
 #include "base/arena.h"
 #include "base/timer.h"
+#include "cluster/membership/membership.h"
 #include "cluster/membership/spec_check.h"
 #include "cluster/rpc/peers.h"
 #include "op/cancellation.h"
@@ -31,6 +32,7 @@ typedef struct bd_find_options {
     int64_t deadline_ns;           // BD_FOREVER: no deadline
     bd_cancellation *cancellation; // not NULL
     bd_spec_check *spec_check;     // NULL: the specifications of the tasks do not matter
+    bd_membership *membership;     // knows which tasks are done with their work; NULL: all are waited for
     // The tasks are those of a cluster that a session names: the servers know their devices by other names,
     // and the found ones have those of this cluster.
     bool renames_devices;
@@ -40,9 +42,9 @@ typedef struct bd_find_options {
 typedef void (*bd_find_fn)(void *arg, bd_found_tasks *found, const braid_status *st);
 
 // Calls back exactly once, on any thread, perhaps before it returns. The server's own task is always among
-// the found ones. Logs, after a moment and then ever less often, the tasks that it waits for.
-// DeadlineExceeded names them; InvalidArgument for a filter that is not a device name, and a task that knows
-// other tasks than this one (spec_check.h); Cancelled.
+// the found ones; one that does not answer and is done with its work is not. Logs, after a moment and then
+// ever less often, the tasks that it waits for. DeadlineExceeded names them; InvalidArgument for a filter
+// that is not a device name, and a task that knows other tasks than this one (spec_check.h); Cancelled.
 void bd_find_devices(const bd_find_options *options, bd_find_fn fn, void *arg);
 
 #endif

@@ -93,6 +93,11 @@ int bd_membership_done_tasks(bd_membership *m, bd_done_notice **out);
 // Returns whether the task works: it is no parameter server and no evaluator.
 bool bd_membership_works(const bd_peer *peer);
 
+typedef void (*bd_done_tasks_fn)(void *arg, const bd_done_notice *tasks, int count);
+// Gives the tasks that are done, as the first membership server knows them; none when it does not answer.
+// Calls back once, on any thread, perhaps before it returns.
+void bd_membership_ask_done(bd_membership *m, bd_cancellation *cancellation, bd_done_tasks_fn fn, void *arg);
+
 // The tasks of the cluster that work, as a membership server sees them.
 typedef struct bd_workforce {
     int total, gone, done;

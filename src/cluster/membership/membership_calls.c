@@ -1,5 +1,6 @@
 // The calls of a task to the membership servers: it holds a liveness call to each, and notifies them when its
 // work is done. For the states see membership.c.
+#include "base/alloc.h"
 #include "base/clock.h"
 #include "base/done_notice.h"
 #include "base/log.h"
@@ -262,4 +263,49 @@ void bd_membership_wait_notified(bd_membership *m)
     while (m->notifying > 0) // ends: each call has a deadline
         bd_cond_wait(&m->notified, &m->mu);
     bd_mutex_unlock(&m->mu);
+}
+
+// ---- DoneTasks ----
+
+typedef struct done_asking {
+    bd_done_tasks_fn fn;
+    void *arg;
+} done_asking;
+
+static void done_tasks_answered(void *arg, bd_message *response, const braid_status *from)
+{
+    done_asking *a = arg;
+    BD_STATUS(st);
+    BD_PROTO_ARENA(arena);
+    const Braid__DoneTasksResponse *message =
+        from->code ? NULL
+                   : bd_proto_unpack_message(&braid__done_tasks_response__descriptor, response, arena, st);
+    const size_t count = message ? message->n_task : 0;
+    bd_done_notice *done = bd_calloc(count + 1, sizeof *done);
+    for (size_t i = 0; i < count; i++) {
+        const Braid__NotifyDoneRequest *task = message->task[i];
+        done[i] = (bd_done_notice){task->job, task->task, task->incarnation, task->only_serves};
+    }
+    a->fn(a->arg, done, (int)count);
+    bd_free(done);
+    bd_free(a);
+}
+
+void bd_membership_ask_done(bd_membership *m, bd_cancellation *cancellation, bd_done_tasks_fn fn, void *arg)
+{
+    const bd_peer *server = bd_membership_first_server(m->env.peers);
+    if (server->is_self) {
+        bd_done_notice *done;
+        const int count = bd_membership_done_tasks(m, &done);
+        fn(arg, done, count);
+        bd_free(done);
+        return;
+    }
+    done_asking *a = bd_malloc(sizeof *a);
+    *a = (done_asking){fn, arg};
+    const Braid__DoneTasksRequest request = BRAID__DONE_TASKS_REQUEST__INIT;
+    bd_rpc_options options = rpc_to(m, server, BD_CLUSTER_SERVICE "DoneTasks");
+    options.cancellation = cancellation;
+    options.deadline_ns = bd_deadline_after_ms(NOTIFY_TIMEOUT_MS);
+    bd_rpc_start_proto(&options, &request.base, done_tasks_answered, a);
 }

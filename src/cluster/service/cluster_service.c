@@ -38,6 +38,29 @@ static void notify_done(bd_service_env *env, bd_incoming *call)
     bd_replication_commit(env->replication, bd_server_call_reply_status, serve(env, call));
 }
 
+static void done_tasks(bd_service_env *env, bd_incoming *call)
+{
+    bd_done_notice *done;
+    const int count = bd_membership_done_tasks(env->membership, &done);
+    Braid__NotifyDoneRequest *tasks = bd_calloc((size_t)count + 1, sizeof *tasks);
+    Braid__NotifyDoneRequest **pointers = bd_calloc((size_t)count + 1, sizeof *pointers);
+    for (int i = 0; i < count; i++) {
+        braid__notify_done_request__init(&tasks[i]);
+        tasks[i].job = (char *)done[i].job;
+        tasks[i].task = done[i].task;
+        tasks[i].incarnation = done[i].incarnation;
+        tasks[i].only_serves = done[i].only_serves;
+        pointers[i] = &tasks[i];
+    }
+    Braid__DoneTasksResponse response = BRAID__DONE_TASKS_RESPONSE__INIT;
+    response.n_task = (size_t)count;
+    response.task = pointers;
+    bd_incoming_reply_proto(call, &response.base);
+    bd_free(pointers);
+    bd_free(tasks);
+    bd_free(done);
+}
+
 static void liveness(bd_service_env *env, bd_incoming *call)
 {
     BD_STATUS(st);
@@ -280,6 +303,7 @@ static void push_tensors(bd_service_env *env, bd_incoming *call)
 const bd_method bd_cluster_methods[] = {
     {"Liveness", BD_ON_ARRIVAL, liveness},
     {"NotifyDone", BD_ON_ARRIVAL, notify_done},
+    {"DoneTasks", BD_ON_ARRIVAL, done_tasks},
     {"CompareSpecifications", BD_ON_POOL, compare_specifications},
     {"RecvChunk", BD_ON_ARRIVAL, recv_chunk},
     {"ReleaseTensor", BD_ON_ARRIVAL, release_tensor},
