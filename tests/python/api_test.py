@@ -2,6 +2,7 @@
 # them is that of the sources.
 import ast
 import inspect
+import os
 import pathlib
 import subprocess
 import sys
@@ -181,6 +182,20 @@ class ApiTest(unittest.TestCase):
             tpu_ops.tpu_replicated_input([0, 1])
         with tf.Graph().as_default(), tf.Session() as session:
             self.assertEqual(session.run(tpu_ops.cross_replica_sum(tf.constant(3))), 3)
+
+    def test_a_library_of_ops_that_is_not_there_is_not_found(self):
+        with tempfile.TemporaryDirectory() as scratch:
+            for name in ("none.so", os.path.join(scratch, "none.so")):
+                for load in (tf.load_op_library, tf.load_file_system_library):
+                    with self.assertRaisesRegex(tf.errors.NotFoundError, name + ": cannot open shared object"):
+                        load(name)
+                with self.assertRaisesRegex(OSError, "file or folder to load kernel libraries from"):
+                    tf.load_library(name)
+            library = os.path.join(scratch, "ops.so")
+            open(library, "wb").close()
+            for load in (tf.load_op_library, tf.load_library, tf.load_file_system_library):
+                with self.assertRaisesRegex(NotImplementedError, "ops.so: tf.load_.* is not in Braid"):
+                    load(library)
 
     def test_each_name_of_1_15_that_is_not_there_says_what_to_do(self):
         absent = [n for n in missing.names_of_1_15() if n not in _api.NAMES and not n.startswith("raw_ops.")]
