@@ -34,6 +34,7 @@ ops_rooms=(
     "state="
     "audio="
     "boosted_trees="
+    "gradient_trees=boosted_trees"
     "tensor_forest=boosted_trees"
     "lookup="
     "parsing="

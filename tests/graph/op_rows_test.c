@@ -19,9 +19,9 @@ static const exception exceptions[] = {
     // runs only as an error: a session feeds it, or it ends the step
     {" PlaceholderV2 Abort ", .of_values = true, .of_empty = true, .of_scalars = true},
     // has no input, or does not read it: no input can be wrong
-    {" AnonymousMemoryCache BoostedTreesEnsembleResourceHandleOp BoostedTreesQuantileStreamResourceHandleOp BytesInUse BytesLimit ControlTrigger DecisionTreeResourceHandleOp DeviceIndex DummyMemoryCache DummySeedGenerator ExperimentalIteratorGetDevice "
-     "ExperimentalStatsAggregatorHandle FakeParam FertileStatsResourceHandleOp IteratorGetDevice MaxBytesInUse MutexV2 NoOp OptionalNone StatelessRandomGetAlg "
-     "StatsAggregatorHandle StatsAggregatorHandleV2 SummaryWriter SyncDevice TensorForestTreeResourceHandleOp Timestamp ",
+    {" AnonymousMemoryCache BoostedTreesEnsembleResourceHandleOp BoostedTreesQuantileStreamResourceHandleOp BytesInUse BytesLimit ControlTrigger DecisionTreeEnsembleResourceHandleOp DecisionTreeResourceHandleOp DeviceIndex DummyMemoryCache DummySeedGenerator ExperimentalIteratorGetDevice "
+     "ExperimentalStatsAggregatorHandle FakeParam FertileStatsResourceHandleOp IteratorGetDevice MaxBytesInUse MutexV2 NoOp OptionalNone QuantileStreamResourceHandleOp StatelessRandomGetAlg "
+     "StatsAccumulatorScalarResourceHandleOp StatsAccumulatorTensorResourceHandleOp StatsAggregatorHandle StatsAggregatorHandleV2 SummaryWriter SyncDevice TensorForestTreeResourceHandleOp Timestamp ",
      .of_errors = true},
     // takes tensors of any type and shape
     {" Copy CopyHost DebugGradientIdentity DeepCopy Enter Exit GetSessionHandle GetSessionHandleV2 NextIteration PreventGradient "
@@ -36,9 +36,9 @@ static const exception exceptions[] = {
     {" BoostedTreesGetEnsembleStates BoostedTreesSerializeEnsemble BytesInUse BytesLimit DatasetCardinality DeviceIndex ExperimentalDatasetCardinality ExperimentalIteratorGetDevice "
      "ExperimentalStatsAggregatorSummary FertileStatsIsInitializedOp FertileStatsSerialize GetOptions IsBoostedTreesEnsembleInitialized "
      "IsBoostedTreesQuantileStreamResourceInitialized IteratorGetDevice IteratorToStringHandle LookupTableSizeV2 MapIncompleteSize MaxBytesInUse "
-     "MapSize MultiDeviceIteratorToStringHandle OptionalHasValue OrderedMapIncompleteSize OrderedMapSize QueueIsClosedV2 QueueSizeV2 "
+     "MapSize MultiDeviceIteratorToStringHandle OptionalHasValue OrderedMapIncompleteSize OrderedMapSize QuantileAccumulatorIsInitialized QueueIsClosedV2 QueueSizeV2 "
      "ReaderNumRecordsProducedV2 ReaderNumWorkUnitsCompletedV2 ReaderReadV2 ReaderSerializeStateV2 ResourceAccumulatorNumAccumulated "
-     "ResourceCountUpTo StageSize StatelessRandomGetAlg StatsAggregatorSummary TensorForestTreeIsInitializedOp TensorForestTreeSerialize TensorForestTreeSize TensorListLength Timestamp TreeIsInitializedOp TreeSerialize TreeSize ",
+     "ResourceCountUpTo StageSize StatelessRandomGetAlg StatsAccumulatorScalarIsInitialized StatsAccumulatorTensorIsInitialized StatsAggregatorSummary TensorForestTreeIsInitializedOp TensorForestTreeSerialize TensorForestTreeSize TensorListLength Timestamp TreeEnsembleIsInitializedOp TreeEnsembleSerialize TreeEnsembleStampToken TreeIsInitializedOp TreeSerialize TreeSize ",
      .of_empty = true},
     // takes no input, or a handle or a variant beside vectors, and gives vectors
     {" BoostedTreesFlushQuantileSummaries BoostedTreesQuantileStreamResourceGetBucketBoundaries FeatureUsageCounts LookupTableExportV2 RaggedTensorFromVariant RecordInput TensorListConcat VariableShape ",

@@ -78,11 +78,11 @@ struct Tensorflow__Tensorforest__FertileSlot;
 braid_code bd_rf_slot_read(bd_rf_slot *s, const struct Tensorflow__Tensorforest__FertileSlot *m,
                            braid_status *st);
 
-// For bd_rf_put_message: a FertileSlot.
+// For bd_emit_message: a FertileSlot.
 typedef struct bd_rf_slot_ref {
     int32_t node;
     const bd_rf_slot *slot;
 } bd_rf_slot_ref;
-void bd_rf_put_slot(bd_rf_output *out, const void *slot_ref);
+void bd_rf_put_slot(bd_message_out *out, const void *slot_ref);
 
 #endif

@@ -144,16 +144,16 @@ typedef struct floats {
     int32_t count;
 } floats;
 
-static void put_value(bd_rf_output *out, const void *arg)
+static void put_value(bd_message_out *out, const void *arg)
 {
-    bd_rf_put_float(out, 1, *(const float *)arg);
+    bd_emit_float(out, 1, *(const float *)arg);
 }
 
-static void put_floats(bd_rf_output *out, const void *arg)
+static void put_floats(bd_message_out *out, const void *arg)
 {
     const floats *f = arg;
     for (int32_t i = 0; i < f->count; i++)
-        bd_rf_put_message(out, 1, put_value, &f->items[i]);
+        bd_emit_message(out, 1, put_value, &f->items[i]);
 }
 
 // What a LeafStat has.
@@ -163,26 +163,26 @@ typedef struct stat {
     const bd_rf_counts *sparse;
 } stat;
 
-static void put_classes(bd_rf_output *out, const void *arg)
+static void put_classes(bd_message_out *out, const void *arg)
 {
     const stat *s = arg;
-    if (s->dense) bd_rf_put_message(out, 1, put_floats, s->dense);
-    if (s->sparse) bd_rf_put_message(out, 2, bd_rf_put_sparse_vector, s->sparse);
+    if (s->dense) bd_emit_message(out, 1, put_floats, s->dense);
+    if (s->sparse) bd_emit_message(out, 2, bd_rf_put_sparse_vector, s->sparse);
 }
 
-static void put_regression(bd_rf_output *out, const void *arg)
+static void put_regression(bd_message_out *out, const void *arg)
 {
     const stat *s = arg;
-    bd_rf_put_message(out, 1, put_floats, s->sums);
-    bd_rf_put_message(out, 2, put_floats, s->squares);
+    bd_emit_message(out, 1, put_floats, s->sums);
+    bd_emit_message(out, 2, put_floats, s->squares);
 }
 
-static void put_stat(bd_rf_output *out, const void *arg)
+static void put_stat(bd_message_out *out, const void *arg)
 {
     const stat *s = arg;
-    if (s->dense || s->sparse) bd_rf_put_message(out, 1, put_classes, s);
-    if (s->sums) bd_rf_put_message(out, 2, put_regression, s);
-    if (s->weight_sum != 0) bd_rf_put_float(out, 3, s->weight_sum);
+    if (s->dense || s->sparse) bd_emit_message(out, 1, put_classes, s);
+    if (s->sums) bd_emit_message(out, 2, put_regression, s);
+    if (s->weight_sum != 0) bd_emit_float(out, 3, s->weight_sum);
 }
 
 typedef struct candidate_ref {
@@ -190,28 +190,28 @@ typedef struct candidate_ref {
     const bd_rf_candidate *candidate;
 } candidate_ref;
 
-static void put_candidate(bd_rf_output *out, const void *arg)
+static void put_candidate(bd_message_out *out, const void *arg)
 {
     const candidate_ref *ref = arg;
     const bd_rf_candidate *k = ref->candidate;
     const floats left = {k->left, ref->slot->p->num_outputs}, squares = {k->left_squares, left.count};
     bd_rf_test test = k->test;
     test.threshold = k->threshold;
-    bd_rf_put_message(out, 1, bd_rf_put_test, &test);
+    bd_emit_message(out, 1, bd_rf_put_test, &test);
     switch (ref->slot->p->stats_type) {
-    case BD_RF_STATS_DENSE: bd_rf_put_message(out, 4, put_stat, &(stat){.dense = &left}); break;
+    case BD_RF_STATS_DENSE: bd_emit_message(out, 4, put_stat, &(stat){.dense = &left}); break;
     case BD_RF_STATS_REGRESSION:
-        bd_rf_put_message(out, 4, put_stat,
-                          &(stat){.weight_sum = (float)k->left_examples, .sums = &left, .squares = &squares});
+        bd_emit_message(out, 4, put_stat,
+                        &(stat){.weight_sum = (float)k->left_examples, .sums = &left, .squares = &squares});
         break;
     default:
-        bd_rf_put_message(out, 4, put_stat, &(stat){.sparse = &k->sparse[0].counts});
+        bd_emit_message(out, 4, put_stat, &(stat){.sparse = &k->sparse[0].counts});
         if (ref->slot->p->stats_type == BD_RF_STATS_FIXED_SIZE)
-            bd_rf_put_message(out, 5, put_stat, &(stat){.sparse = &k->sparse[1].counts});
+            bd_emit_message(out, 5, put_stat, &(stat){.sparse = &k->sparse[1].counts});
     }
 }
 
-static void put_totals(bd_rf_output *out, const void *arg)
+static void put_totals(bd_message_out *out, const void *arg)
 {
     const bd_rf_slot *s = arg;
     const floats totals = {s->totals, s->p->num_outputs}, squares = {s->total_squares, s->p->num_outputs};
@@ -228,15 +228,15 @@ static void put_totals(bd_rf_output *out, const void *arg)
     put_stat(out, &st);
 }
 
-void bd_rf_put_slot(bd_rf_output *out, const void *slot_ref)
+void bd_rf_put_slot(bd_message_out *out, const void *slot_ref)
 {
     const bd_rf_slot_ref *ref = slot_ref;
     const bd_rf_slot *s = ref->slot;
     for (size_t i = 0; s->p->saves_stats && i < s->candidates.len; i++) {
         const candidate_ref candidate = {s, &s->candidates.items[i]};
-        bd_rf_put_message(out, 1, put_candidate, &candidate);
+        bd_emit_message(out, 1, put_candidate, &candidate);
     }
-    if (ref->node != 0) bd_rf_put_int(out, 5, ref->node);
-    if (s->p->saves_stats) bd_rf_put_message(out, 6, put_totals, s);
-    if (s->depth != 0) bd_rf_put_int(out, 7, s->depth);
+    if (ref->node != 0) bd_emit_int(out, 5, ref->node);
+    if (s->p->saves_stats) bd_emit_message(out, 6, put_totals, s);
+    if (s->depth != 0) bd_emit_int(out, 7, s->depth);
 }

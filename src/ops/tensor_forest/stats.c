@@ -79,11 +79,11 @@ static int compare_nodes(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-static void put_slots(bd_rf_output *out, const void *arg)
+static void put_slots(bd_message_out *out, const void *arg)
 {
     const slot_list *list = arg;
     for (size_t i = 0; i < list->count; i++)
-        bd_rf_put_message(out, 1, bd_rf_put_slot, &list->refs[i]);
+        bd_emit_message(out, 1, bd_rf_put_slot, &list->refs[i]);
 }
 
 void bd_rf_slots_write(bd_op_ctx *c, const bd_imap *slots)
@@ -97,6 +97,6 @@ void bd_rf_slots_write(bd_op_ctx *c, const bd_imap *slots)
     while (bd_imap_next(slots, &pos, &node, &slot))
         list.refs[list.count++] = (bd_rf_slot_ref){(int32_t)node, slot};
     qsort(list.refs, list.count, sizeof *list.refs, compare_nodes);
-    bd_rf_output_message(c, y, 0, put_slots, &list);
+    bd_output_message(c, y, 0, put_slots, &list);
     bd_free(list.refs);
 }

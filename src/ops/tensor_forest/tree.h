@@ -9,8 +9,8 @@
 #include "base/array.h"
 #include "base/thread.h"
 #include "op/resource.h"
+#include "ops/common/message_out.h"
 #include "ops/tensor_forest/data.h"
-#include "ops/tensor_forest/output.h"
 #include "tensor/charge.h"
 
 // ---- Tests ----
@@ -133,18 +133,18 @@ braid_code bd_rf_sparse_vector_read(bd_rf_counts *counts,
                                     const struct Tensorflow__DecisionTrees__SparseVector *m,
                                     braid_status *st);
 
-// Messages for bd_rf_put_message: of a bd_rf_tree, a bd_rf_node, a bd_rf_test, bd_rf_counts, and the
+// Messages for bd_emit_message: of a bd_rf_tree, a bd_rf_node, a bd_rf_test, bd_rf_counts, and the
 // index and the number of a node.
-void bd_rf_put_model(bd_rf_output *out, const void *tree);
-void bd_rf_put_test(bd_rf_output *out, const void *test); // a BinaryNode without children
-void bd_rf_put_vector(bd_rf_output *out, const void *counts);
-void bd_rf_put_sparse_vector(bd_rf_output *out, const void *counts);
+void bd_rf_put_model(bd_message_out *out, const void *tree);
+void bd_rf_put_test(bd_message_out *out, const void *test); // a BinaryNode without children
+void bd_rf_put_vector(bd_message_out *out, const void *counts);
+void bd_rf_put_sparse_vector(bd_message_out *out, const void *counts);
 
 // Node `i` of a tree.
 typedef struct bd_rf_node_ref {
     const bd_rf_tree *tree;
     int32_t i;
 } bd_rf_node_ref;
-void bd_rf_put_node(bd_rf_output *out, const void *node_ref);
+void bd_rf_put_node(bd_message_out *out, const void *node_ref);
 
 #endif

@@ -275,132 +275,132 @@ braid_code bd_rf_tree_read(bd_rf_tree *t, const bd_rf_params *p, const void *dat
 // ---- Writing ----
 
 // google.protobuf.Int32Value and StringValue.
-static void put_int_wrapper(bd_rf_output *out, const void *arg)
+static void put_int_wrapper(bd_message_out *out, const void *arg)
 {
     const int32_t value = *(const int32_t *)arg;
-    if (value != 0) bd_rf_put_int(out, 1, value);
+    if (value != 0) bd_emit_int(out, 1, value);
 }
 
-static void put_id(bd_rf_output *out, const void *arg)
+static void put_id(bd_message_out *out, const void *arg)
 {
     char digits[16];
     const int len = snprintf(digits, sizeof digits, "%d", *(const int32_t *)arg);
-    bd_rf_put_bytes(out, 1, digits, (size_t)len);
+    bd_emit_bytes(out, 1, digits, (size_t)len);
 }
 
-static void put_feature(bd_rf_output *out, const void *arg)
+static void put_feature(bd_message_out *out, const void *arg)
 {
-    bd_rf_put_message(out, 1, put_id, arg);
+    bd_emit_message(out, 1, put_id, arg);
 }
 
-static void put_value(bd_rf_output *out, const void *arg)
+static void put_value(bd_message_out *out, const void *arg)
 {
     const bd_rf_count *count = arg;
-    if (count->is_set) bd_rf_put_float(out, 1, count->value);
+    if (count->is_set) bd_emit_float(out, 1, count->value);
 }
 
-void bd_rf_put_vector(bd_rf_output *out, const void *counts)
+void bd_rf_put_vector(bd_message_out *out, const void *counts)
 {
     const bd_rf_counts *c = counts;
     for (size_t i = 0; i < c->len; i++)
-        bd_rf_put_message(out, 1, put_value, &c->items[i]);
+        bd_emit_message(out, 1, put_value, &c->items[i]);
 }
 
-static void put_entry(bd_rf_output *out, const void *arg)
+static void put_entry(bd_message_out *out, const void *arg)
 {
     const bd_rf_count *count = arg;
-    bd_rf_put_int(out, 1, count->key);
-    bd_rf_put_message(out, 2, put_value, count);
+    bd_emit_int(out, 1, count->key);
+    bd_emit_message(out, 2, put_value, count);
 }
 
-void bd_rf_put_sparse_vector(bd_rf_output *out, const void *counts)
+void bd_rf_put_sparse_vector(bd_message_out *out, const void *counts)
 {
     const bd_rf_counts *c = counts;
     for (size_t i = 0; i < c->len; i++)
-        bd_rf_put_message(out, 1, put_entry, &c->items[i]);
+        bd_emit_message(out, 1, put_entry, &c->items[i]);
 }
 
-static void put_leaf(bd_rf_output *out, const void *arg)
+static void put_leaf(bd_message_out *out, const void *arg)
 {
     const bd_rf_leaf *leaf = arg;
-    if (leaf->kind == BD_RF_VECTOR) bd_rf_put_message(out, 1, bd_rf_put_vector, &leaf->counts);
-    if (leaf->kind == BD_RF_SPARSE_VECTOR) bd_rf_put_message(out, 2, bd_rf_put_sparse_vector, &leaf->counts);
+    if (leaf->kind == BD_RF_VECTOR) bd_emit_message(out, 1, bd_rf_put_vector, &leaf->counts);
+    if (leaf->kind == BD_RF_SPARSE_VECTOR) bd_emit_message(out, 2, bd_rf_put_sparse_vector, &leaf->counts);
 }
 
-static void put_oblique(bd_rf_output *out, const void *arg)
+static void put_oblique(bd_message_out *out, const void *arg)
 {
     const bd_rf_test *t = arg;
     for (int32_t i = 0; i < t->count; i++)
-        bd_rf_put_message(out, 1, put_feature, &t->features[i]);
-    if (t->count > 0) bd_rf_put_bytes(out, 2, t->numbers, sizeof *t->numbers * (size_t)t->count);
+        bd_emit_message(out, 1, put_feature, &t->features[i]);
+    if (t->count > 0) bd_emit_bytes(out, 2, t->numbers, sizeof *t->numbers * (size_t)t->count);
 }
 
-static void put_inequality(bd_rf_output *out, const void *arg)
+static void put_inequality(bd_message_out *out, const void *arg)
 {
     const bd_rf_test *t = arg;
     const bd_rf_count threshold = {.value = t->threshold, .is_set = true};
-    if (t->kind == BD_RF_INEQUALITY) bd_rf_put_message(out, 1, put_feature, &t->feature);
-    if (t->comparison != 0) bd_rf_put_int(out, 2, t->comparison);
-    bd_rf_put_message(out, 3, put_value, &threshold);
-    if (t->kind == BD_RF_OBLIQUE) bd_rf_put_message(out, 4, put_oblique, t);
+    if (t->kind == BD_RF_INEQUALITY) bd_emit_message(out, 1, put_feature, &t->feature);
+    if (t->comparison != 0) bd_emit_int(out, 2, t->comparison);
+    bd_emit_message(out, 3, put_value, &threshold);
+    if (t->kind == BD_RF_OBLIQUE) bd_emit_message(out, 4, put_oblique, t);
 }
 
-static void put_matching(bd_rf_output *out, const void *arg)
+static void put_matching(bd_message_out *out, const void *arg)
 {
     const bd_rf_test *t = arg;
-    bd_rf_put_message(out, 1, put_feature, &t->feature);
+    bd_emit_message(out, 1, put_feature, &t->feature);
     for (int32_t i = 0; i < t->count; i++) {
         const bd_rf_count value = {.value = t->numbers[i], .is_set = true};
-        bd_rf_put_message(out, 2, put_value, &value);
+        bd_emit_message(out, 2, put_value, &value);
     }
-    if (t->is_inverse) bd_rf_put_int(out, 3, 1);
+    if (t->is_inverse) bd_emit_int(out, 3, 1);
 }
 
-static void put_any(bd_rf_output *out, const void *arg)
+static void put_any(bd_message_out *out, const void *arg)
 {
-    bd_rf_put_bytes(out, 1, MATCHING_URL, strlen(MATCHING_URL));
-    bd_rf_put_message(out, 2, put_matching, arg);
+    bd_emit_bytes(out, 1, MATCHING_URL, strlen(MATCHING_URL));
+    bd_emit_message(out, 2, put_matching, arg);
 }
 
-void bd_rf_put_test(bd_rf_output *out, const void *test)
+void bd_rf_put_test(bd_message_out *out, const void *test)
 {
     const bd_rf_test *t = test;
-    if (t->is_default_right) bd_rf_put_int(out, 3, 1);
+    if (t->is_default_right) bd_emit_int(out, 3, 1);
     if (t->kind == BD_RF_MATCHING)
-        bd_rf_put_message(out, 5, put_any, t);
+        bd_emit_message(out, 5, put_any, t);
     else
-        bd_rf_put_message(out, 4, put_inequality, t);
+        bd_emit_message(out, 4, put_inequality, t);
 }
 
-static void put_split(bd_rf_output *out, const void *arg)
+static void put_split(bd_message_out *out, const void *arg)
 {
     const bd_rf_node *n = arg;
-    bd_rf_put_message(out, 1, put_int_wrapper, &n->left);
-    bd_rf_put_message(out, 2, put_int_wrapper, &n->right);
+    bd_emit_message(out, 1, put_int_wrapper, &n->left);
+    bd_emit_message(out, 2, put_int_wrapper, &n->right);
     bd_rf_put_test(out, &n->test);
 }
 
-void bd_rf_put_node(bd_rf_output *out, const void *node_ref)
+void bd_rf_put_node(bd_message_out *out, const void *node_ref)
 {
     const bd_rf_node_ref *ref = node_ref;
     const bd_rf_node *n = &ref->tree->nodes.items[ref->i];
-    if (n->has_id) bd_rf_put_message(out, 1, put_int_wrapper, &ref->i);
+    if (n->has_id) bd_emit_message(out, 1, put_int_wrapper, &ref->i);
     if (n->is_leaf)
-        bd_rf_put_message(out, 5, put_leaf, &n->leaf);
+        bd_emit_message(out, 5, put_leaf, &n->leaf);
     else
-        bd_rf_put_message(out, 4, put_split, n);
+        bd_emit_message(out, 4, put_split, n);
 }
 
-static void put_tree(bd_rf_output *out, const void *tree)
+static void put_tree(bd_message_out *out, const void *tree)
 {
     const bd_rf_tree *t = tree;
     for (size_t i = 0; i < t->nodes.len; i++) {
         const bd_rf_node_ref ref = {t, (int32_t)i};
-        bd_rf_put_message(out, 1, bd_rf_put_node, &ref);
+        bd_emit_message(out, 1, bd_rf_put_node, &ref);
     }
 }
 
-void bd_rf_put_model(bd_rf_output *out, const void *tree)
+void bd_rf_put_model(bd_message_out *out, const void *tree)
 {
-    bd_rf_put_message(out, 1, put_tree, tree);
+    bd_emit_message(out, 1, put_tree, tree);
 }

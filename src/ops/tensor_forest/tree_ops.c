@@ -99,7 +99,7 @@ static void serialize_run(bd_op_ctx *c)
     const braid_tensor *y = bd_output(c, 0, BRAID_STRING, &BD_SCALAR);
     if (y) {
         bd_mutex_lock(&t->mu);
-        bd_rf_output_message(c, y, 0, bd_rf_put_model, &t->tree);
+        bd_output_message(c, y, 0, bd_rf_put_model, &t->tree);
         bd_mutex_unlock(&t->mu);
     }
     bd_resource_unref(&t->base);
@@ -220,12 +220,12 @@ static void pass_node(void *arg, int32_t node)
     bd_array_push(&p->nodes, node);
 }
 
-static void put_path(bd_rf_output *out, const void *arg)
+static void put_path(bd_message_out *out, const void *arg)
 {
     const path *p = arg;
     for (size_t i = 0; i < p->nodes.len; i++) {
         const bd_rf_node_ref ref = {p->tree, p->nodes.items[i]};
-        bd_rf_put_message(out, 1, bd_rf_put_node, &ref);
+        bd_emit_message(out, 1, bd_rf_put_node, &ref);
     }
 }
 
@@ -238,7 +238,7 @@ static void output_paths(bd_op_ctx *c, const bd_rf_params *p, const bd_rf_tree *
     for (int64_t row = 0; ok && row < shape.dims[0] && !bd_interrupted(); row++) {
         way.nodes.len = 0;
         bd_rf_tree_find(tree, data, row, pass_node, &way);
-        ok = bd_rf_output_message(c, y, row, put_path, &way);
+        ok = bd_output_message(c, y, row, put_path, &way);
     }
     bd_array_free(&way.nodes);
 }

@@ -1,0 +1,1 @@
+"""The ops are the engine's own: there is nothing to load."""
