@@ -51,8 +51,7 @@ def einsum(equation, *inputs, **kwargs):
     """Sums of products of tensors' elements, by an equation in Einstein's notation: "ij,jk->ik".
 
     "..." stands for any dimensions. Without "->" the result has the letters that are there once, in
-    alphabetical order. The nodes are those of TensorFlow 1.15: products of matrices between transpositions and
-    reshapes.
+    alphabetical order. The nodes are TensorFlow 1.15's: products of matrices, transpositions and reshapes.
     """
     name = kwargs.pop("name", None)
     if kwargs:
