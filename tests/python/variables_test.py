@@ -1,5 +1,6 @@
 """Variables: what nodes they are, how they are named and shared, what initializes, reads and writes them."""
 
+import operator
 import unittest
 
 import support
@@ -99,6 +100,20 @@ class VariableTest(VariablesTest):
             np.testing.assert_array_equal(results[1], [[0, 0], [5, 5], [0, 0]])
             np.testing.assert_array_equal(results[3], [[1, 2], [5, 5], [7, 8]])
             np.testing.assert_array_equal(results[4], [[0, 1], [4, 4], [6, 7]])
+
+    def test_operators_in_place_of_reference_variables_alone_give_tensors(self):
+        values = []
+        for resource in False, True:
+            for name in "iadd", "isub", "imul", "itruediv", "ipow":
+                v = tf.Variable(3.0, use_resource=resource)
+                call = getattr(operator, name)
+                if resource:
+                    with self.assertRaisesRegex(RuntimeError, "^Variable .+ value not supported. Use "):
+                        call(v, 2.0)
+                else:
+                    values.append(call(v, 2.0))
+        self.assertTrue(all(isinstance(x, tf.Tensor) for x in values))
+        self.assertEqual(self.run_after_initialization(values), [5.0, 1.0, 6.0, 1.5, 9.0])
 
     def test_an_initial_value_may_use_variables_that_are_not_initialized_yet(self):
         a = tf.Variable(2.0, name="a")

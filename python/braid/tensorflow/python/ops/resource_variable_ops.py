@@ -340,6 +340,18 @@ class BaseResourceVariable(variables.VariableV1):
             "`var = var * value` to get a new Tensor object."
         )
 
+    def __itruediv__(self, other):
+        raise RuntimeError(
+            "Variable /= value not supported. Use `var.assign(var / value)` to modify the variable or "
+            "`var = var / value` to get a new Tensor object."
+        )
+
+    def __ipow__(self, other):
+        raise RuntimeError(
+            "Variable **= value not supported. Use `var.assign(var ** value)` to modify the variable or "
+            "`var = var ** value` to get a new Tensor object."
+        )
+
     # Messages.
 
     def to_proto(self, export_scope=None):

@@ -15,6 +15,7 @@ from braid.tensorflow.python.ops import gen_array_ops
 from braid.tensorflow.python.ops import gen_state_ops
 from braid.tensorflow.python.ops import math_ops
 from braid.tensorflow.python.ops import state_ops
+from braid.tensorflow.python.platform import tf_logging as logging
 from braid.tensorflow.python.training.tracking import base as trackable
 from braid.tensorflow.python.util import compat, object_identity, tf_should_use
 from braid.tensorflow.python.util.tf_export import tf_export
@@ -613,17 +614,37 @@ class RefVariable(VariableV1):
         """Adds one and returns the value before. A run that finds `limit` there fails (OutOfRangeError)."""
         return state_ops.count_up_to(self, limit=limit)
 
-    def __imul__(self, other):
-        raise RuntimeError(
-            "Variable *= value not supported. Use `var.assign(var * value)` to modify the variable or "
-            "`var = var * value` to get a new Tensor object."
-        )
+    # `v *= x` is a product: it changes no value.
 
     def __iadd__(self, other):
+        _warn_of("+=", "x = x + y", "variable.assign_add")
         return self + other
 
     def __isub__(self, other):
+        _warn_of("-=", "x = x - y", "variable.assign_sub")
         return self - other
+
+    def __imul__(self, other):
+        _warn_of("*=", "x = x * y", "var.assign(var * other)")
+        return self * other
+
+    def __itruediv__(self, other):
+        _warn_of("/=", "x = x / y", "var.assign(var / other)")
+        return self / other
+
+    def __ipow__(self, other):
+        _warn_of("**=", "x = x ** y", "var.assign(var ** other)")
+        return self**other
+
+
+def _warn_of(operator, product, assignment):
+    """Warns once that an operator in place does not assign."""
+    logging.log_first_n(
+        logging.WARN,
+        f"Variable {operator} will be deprecated. Use `{assignment}` if you want assignment to the variable "
+        f"value or `{product}` if you want a new python Tensor object.",
+        1,
+    )
 
 
 def _collections_of(collections, trainable):
