@@ -153,16 +153,19 @@ static bool is_done(const bd_peer *peer, const bd_done_notice *tasks, int count)
     return false;
 }
 
-// Ends the call to the task, which then settles it.
+// Ends the call to the task, which then settles it. A task that has answered GetStatus lives.
 static void leave_out(task_query *q, const bd_done_notice *tasks, int count)
 {
     finder *f = q->f;
-    const bd_peer *peer = f->found.items[q->index].peer;
+    const bd_peer *peer = NULL;
     bd_mutex_lock(&f->mu);
-    const bool is_news = !q->has_answered && !q->is_left_out && is_done(peer, tasks, count);
-    q->is_left_out |= is_news;
+    if (f->pending > 0 && !q->is_left_out) { // afterwards what was found is the callback's
+        const bd_found_task *task = &f->found.items[q->index];
+        q->is_left_out = task->device_count == 0 && is_done(task->peer, tasks, count);
+        if (q->is_left_out) peer = task->peer;
+    }
     bd_mutex_unlock(&f->mu);
-    if (!is_news) return;
+    if (!peer) return;
     BD_STATUS(why);
     bd_fail(why, BRAID_CANCELLED, "%s is done with its work", peer->label);
     bd_info("%s goes on without %s: it is done with its work", f->what, peer->label);
@@ -284,22 +287,16 @@ static void answered(void *arg, const bd_device_info *devices, int count, const 
         return;
     }
     const bd_peer *peer = f->found.items[q->index].peer;
+    if (!st->code) check_devices(f, peer, devices, count, st);
     bd_mutex_lock(&f->mu);
     const bool is_left_out = q->is_left_out;
+    if (!is_left_out && !st->code) keep_devices_locked(f, &f->found.items[q->index], devices, count);
     bd_mutex_unlock(&f->mu);
-    if (is_left_out) {
+    if (is_left_out || st->code) {
+        if (!is_left_out) fail(f, st);
         settle(f);
         return;
     }
-    if (!st->code) check_devices(f, peer, devices, count, st);
-    if (st->code) {
-        fail(f, st);
-        settle(f);
-        return;
-    }
-    bd_mutex_lock(&f->mu);
-    keep_devices_locked(f, &f->found.items[q->index], devices, count);
-    bd_mutex_unlock(&f->mu);
     if (f->spec_check)
         bd_spec_check_peer(f->spec_check, peer, q->cancellation, compared, q);
     else
