@@ -45,6 +45,14 @@ static void sums_clear(sums *s)
     s->charge = (bd_charge){0};
 }
 
+static sums empty_sums(const sums *like)
+{
+    return (sums){.gradient_shape = like->gradient_shape,
+                  .hessian_shape = like->hessian_shape,
+                  .gradients = like->gradients,
+                  .hessians = like->hessians};
+}
+
 static void destroy(bd_resource *r)
 {
     accumulator *a = BD_CONTAINER_OF(r, accumulator, base);
@@ -150,11 +158,10 @@ static braid_code grow(sums *s, size_t more, braid_status *st)
                   : bd_fail(st, BRAID_RESOURCE_EXHAUSTED, "no memory for %zu slots of an accumulator", count);
 }
 
-// Merges rows, sorted by key, of which `distinct` are of different keys.
-static braid_code merge(sums *s, const fresh_list *rows, size_t distinct, const batch *b, braid_status *st)
+// Merges rows, sorted by key, of which `distinct` are of different keys, into room that there is.
+static void merge(sums *s, const fresh_list *rows, size_t distinct, const batch *b)
 {
     const size_t width = (size_t)(s->gradients + s->hessians);
-    if (grow(s, distinct, st)) return st->code;
     size_t old = s->count, to = s->count + distinct, i = rows->len;
     while (i > 0) {
         const slot_key *key = &rows->items[i - 1].key;
@@ -173,30 +180,46 @@ static braid_code merge(sums *s, const fresh_list *rows, size_t distinct, const 
         i = first;
     }
     s->count += distinct;
-    return BRAID_OK;
 }
 
+// The values of a row's slot. NULL: it is not there yet.
+static float *slot_of(const sums *s, const slot_key *key)
+{
+    const size_t at = find(s, key);
+    const bool is_there = at < s->count && compare_keys(&s->keys[at], key) == 0;
+    return is_there ? s->values + at * (size_t)(s->gradients + s->hessians) : NULL;
+}
+
+// Lists the rows whose slots are not there yet, sorted by key. Returns the number of those slots.
+static size_t list_fresh(const sums *s, const batch *b, fresh_list *rows)
+{
+    for (int64_t i = 0; i < b->rows; i++) {
+        const slot_key key = key_of(b, i);
+        if (!slot_of(s, &key)) bd_array_push(rows, (fresh){key, i});
+    }
+    if (rows->len == 0) return 0;
+    size_t distinct = 1;
+    qsort(rows->items, rows->len, sizeof *rows->items, compare_fresh);
+    for (size_t i = 1; i < rows->len; i++)
+        distinct += compare_keys(&rows->items[i - 1].key, &rows->items[i].key) != 0;
+    return distinct;
+}
+
+// Adds all rows, or none on an error.
 static braid_code add_batch(sums *s, const batch *b, braid_status *st)
 {
     fresh_list rows = {0};
-    const size_t width = (size_t)(s->gradients + s->hessians);
-    for (int64_t i = 0; i < b->rows; i++) {
-        const slot_key key = key_of(b, i);
-        const size_t at = find(s, &key);
-        if (at < s->count && compare_keys(&s->keys[at], &key) == 0)
-            add_row(s, s->values + at * width, b, i);
-        else
-            bd_array_push(&rows, (fresh){key, i});
-    }
-    if (rows.len > 0) {
-        size_t distinct = 1;
-        qsort(rows.items, rows.len, sizeof *rows.items, compare_fresh);
-        for (size_t i = 1; i < rows.len; i++)
-            distinct += compare_keys(&rows.items[i - 1].key, &rows.items[i].key) != 0;
-        merge(s, &rows, distinct, b, st);
+    const size_t distinct = list_fresh(s, b, &rows);
+    if (distinct == 0 || !grow(s, distinct, st)) {
+        for (int64_t i = 0; i < b->rows && (int64_t)rows.len < b->rows; i++) {
+            const slot_key key = key_of(b, i);
+            float *slot = slot_of(s, &key);
+            if (slot) add_row(s, slot, b, i);
+        }
+        merge(s, &rows, distinct, b);
+        if (s->updates < INT64_MAX) s->updates++;
     }
     bd_array_free(&rows);
-    if (!st->code && s->updates < INT64_MAX) s->updates++;
     return st->code;
 }
 
@@ -419,13 +442,17 @@ static void deserialize_run(bd_op_ctx *c, const bd_resource_type *type)
     accumulator *a = input_accumulator(c, 0, type);
     if (!a) return;
     bd_mutex_lock(&a->mu);
-    if (read_batch(c, 3, 1, &a->sums, &b)) {
-        sums_clear(&a->sums);
-        a->stamp = stamp;
-        if (add_batch(&a->sums, &b, st)) bd_op_fail_status(c, st);
+    sums read = empty_sums(&a->sums);
+    if (read_batch(c, 3, 1, &a->sums, &b) && add_batch(&read, &b, st)) bd_op_fail_status(c, st);
+    if (!bd_op_failed(c)) {
+        const sums old = a->sums;
+        a->sums = read;
         a->sums.updates = updates;
+        a->stamp = stamp;
+        read = old;
     }
     release(a);
+    sums_clear(&read);
 }
 
 // Slots without an accumulator.

@@ -1,4 +1,5 @@
 // Tests of the accumulators of gradients and hessians.
+#include "base/account.h"
 #include "base/testing/test.h"
 #include "ops/testing/op_live.h"
 #include "ops/testing/op_test.h"
@@ -170,12 +171,33 @@ static void tensors_are_added_by_slot(void **state)
     op_live_free(a.live);
 }
 
+// Slots have about 4000 bytes, and so have rows of the inputs.
+static void what_is_too_large_for_the_client_changes_nothing(void **state)
+{
+    (void)state;
+    accumulator a = new_accumulator(&tensor_names, "lll");
+    bd_account *account = bd_account_new("c", 15000, 0);
+    const bd_account_turn turn = bd_account_enter(account);
+    RUN(a.create, "int64[] 3; int64[1] 1000; int64[1] 0", "");
+    RUN(a.add, "int64[] 3; int32[1] 1; int64[1,2] 5 0; float[1,1000] 1; float[1,0]", "");
+    RUN(a.add, "int64[] 3; int32[2] 1 2; int64[2,2] 5 0 6 0; float[2,1000] 1; float[2,0]",
+        "ResourceExhausted: The accumulator");
+    RUN(a.save, "", "int64[] 3; int64[] 1; int32[1] 1; int64[1,2] 5 0; float[1,1000] 1; float[1,0]");
+    RUN(a.restore, "int64[] 4; int64[] 9; int32[2] 1 2; int64[2,2] 5 0 6 0; float[2,1000] 2; float[2,0]",
+        "ResourceExhausted: The accumulator");
+    RUN(a.save, "", "int64[] 3; int64[] 1; int32[1] 1; int64[1,2] 5 0; float[1,1000] 1; float[1,0]");
+    bd_account_leave(turn);
+    bd_account_unref(account);
+    op_live_free(a.live);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_summary_adds_up_slots),
         cmocka_unit_test(numbers_are_added_by_slot),
         cmocka_unit_test(tensors_are_added_by_slot),
+        cmocka_unit_test(what_is_too_large_for_the_client_changes_nothing),
     };
     return BD_RUN_TESTS(tests);
 }
