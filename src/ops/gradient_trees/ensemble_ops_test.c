@@ -460,12 +460,12 @@ static void splits_that_do_not_fit_are_refused(void **state)
          "split_node { " FLOAT_SPLIT(
              0, 0) "} left_child { sparse_vector { index: 1 value: 1 } } right_child { " LEAF(2) "} ",
          "InvalidArgument: A leaf of kind 1 with 1 values cannot be split");
-    grow(&t, 1, 3, 1, 0, layer_type, "children { " LEAF(1) "} children { " LEAF(2) "} ",
-         "InvalidArgument: An oblivious split has 2 children of 0 parents");
     grow(&t, 1, 3, 1, 0, layer_type,
          "split_node { " LAYER_SPLIT
          "} children { " LEAF(1) "} children { " LEAF(2) "} children_parent_id: 0 ",
-         "InvalidArgument: An oblivious split has parent 0");
+         "InvalidArgument: The tree is not oblivious");
+    grow(&t, 1, 3, 1, 0, layer_type, "children { " LEAF(1) "} children { " LEAF(2) "} ",
+         "InvalidArgument: An oblivious split has 2 children of 0 parents");
     RUN(t.grow,
         "int64[] 0; int64[] 1; float[] 1; int64[] 3; int32[] 1; int32[] 0; int32[1] 0; float[1] 1; string[1] rubbish",
         "InvalidArgument: Unable to parse split info");
@@ -479,6 +479,98 @@ static void splits_that_do_not_fit_are_refused(void **state)
         "int64[] 0; int64[] 1; float[] 1; int64[] 3; int32[] 1; int32[] 0; int32[] 0; float[] 0; string[] ''",
         "InvalidArgument: partition_ids must be a vector");
     expect(&t, 0, tree);
+    free_trees(&t);
+}
+
+static void splits_of_layers_and_of_nodes_are_not_mixed(void **state)
+{
+    (void)state;
+    trees t = new_trees(LEARNER);
+    const char *tree = TREES(NODE(LAYER_SPLIT) NODE_LEAF(1) NODE_LEAF(2)) WEIGHTED(1, 1, false);
+    RUN(t.create, "int64[] 0; string[] ''", "");
+    set(&t, tree, "");
+    grow(&t, 1, 3, 1, 0, layer_type,
+         "split_node { " FLOAT_SPLIT(1, 2) "} children { " LEAF(1) "} children { " LEAF(
+             2) "} children_parent_id: 1 ",
+         "InvalidArgument: A split of type 2 does not split a layer");
+    grow(&t, 1, 3, 1, 0, layer_type,
+         "split_node { " LAYER_SPLIT
+         "} children { " LEAF(1) "} children { " LEAF(2) "} children_parent_id: 0 ",
+         "InvalidArgument: An oblivious split has parent 0");
+    expect(&t, 0, tree);
+    free_trees(&t);
+}
+
+static void dropout_without_a_probability_changes_nothing(void **state)
+{
+    (void)state;
+    trees t = new_trees(LEARNER "learning_rate_tuner { dropout { dropout_probability: 2 } }");
+    RUN(t.create, "int64[] 0; string[] ''", "");
+    grow(&t, 0, 1, 3, 0, split_type, SPLIT(1, 2), "InvalidArgument: Dropout probability must be in [0,1]");
+    expect(&t, 0, "");
+    free_trees(&t);
+}
+
+static void numbers_of_layers_stay_numbers(void **state)
+{
+    (void)state;
+    trees t = new_trees(LEARNER "pruning_mode: PRE_PRUNE");
+    RUN(t.create, "int64[] 0; string[] ''", "");
+    set(&t, TREES(NODE_LEAF(1)) WEIGHTED(1, 2147483647, false), "");
+    grow(&t, 0, 3, 3, 0, split_type, SPLIT(1, 2), "");
+    expect(&t, 1,
+           TREES(NODE(FLOAT_SPLIT(1, 2) "node_metadata { gain: 3 } ") NODE_LEAF(2) NODE_LEAF(3))
+               WEIGHTED(1, 2147483647, true) "growing_metadata { num_layers_attempted: 1 } ");
+    free_trees(&t);
+}
+
+// None of the many indices of the parent is among those of the left child. Quadratic time would be 10 s.
+static void large_sparse_leaves_take_linear_time(void **state)
+{
+    (void)state;
+    enum {
+        ENTRIES = 200000
+    };
+    trees t = new_trees(LEARNER "pruning_mode: PRE_PRUNE");
+    bd_strbuf parent = {0}, children = {0};
+    for (int i = 0; i < ENTRIES; i++) {
+        bd_strbuf_appendf(&parent, "index: %d value: 1 ", i);
+        bd_strbuf_appendf(&children, "index: %d value: 1 ", i + ENTRIES);
+    }
+    char *tree =
+        bd_asprintf(TREES(NODE("leaf { sparse_vector { %s } } ")) WEIGHTED(1, 0, false), parent.data);
+    char *split =
+        bd_asprintf("split_node { " FLOAT_SPLIT(
+                        1, 2) "} left_child { sparse_vector { %s } } "
+                              "right_child { sparse_vector { index: 7 value: 2 index: 8 value: 1 } } ",
+                    children.data);
+    RUN(t.create, "int64[] 0; string[] ''", "");
+    set(&t, tree, "");
+    const int64_t begin = bd_thread_time_ns();
+    grow(&t, 0, 1, 3, 0, split_type, split, "");
+    assert_true(bd_thread_time_ns() - begin < INT64_C(5000000000));
+    bd_free(tree);
+    bd_free(split);
+    bd_strbuf_fini(&parent);
+    bd_strbuf_fini(&children);
+    free_trees(&t);
+}
+
+static void sparse_leaves_are_merged_by_index(void **state)
+{
+    (void)state;
+    trees t = new_trees(LEARNER "pruning_mode: PRE_PRUNE");
+    RUN(t.create, "int64[] 0; string[] ''", "");
+    set(&t, TREES(NODE("leaf { sparse_vector { index: [3, 1] value: [1, 2] } } ")) WEIGHTED(1, 1, false), "");
+    grow(&t, 0, 2, 3, 0, split_type,
+         "split_node { " FLOAT_SPLIT(0, 0) "} left_child { sparse_vector { index: [1, 5] value: [10, 20] } } "
+                                           "right_child { sparse_vector { index: 3 value: 30 } } ",
+         "");
+    expect(&t, 1,
+           TREES(NODE(FLOAT_SPLIT(1, 2) "node_metadata { gain: 3 } ")
+                     NODE("leaf { sparse_vector { index: [1, 5, 3] value: [12, 20, 1] } } ")
+                         NODE("leaf { sparse_vector { index: [3, 1] value: [31, 2] } } "))
+               WEIGHTED(1, 2, true) "growing_metadata { num_layers_attempted: 1 } ");
     free_trees(&t);
 }
 
@@ -541,6 +633,11 @@ int main(void)
         cmocka_unit_test(a_dropped_tree_shares_its_weight),
         cmocka_unit_test(a_layer_is_split_as_a_whole),
         cmocka_unit_test(splits_that_do_not_fit_are_refused),
+        cmocka_unit_test(splits_of_layers_and_of_nodes_are_not_mixed),
+        cmocka_unit_test(dropout_without_a_probability_changes_nothing),
+        cmocka_unit_test(numbers_of_layers_stay_numbers),
+        cmocka_unit_test(sparse_leaves_are_merged_by_index),
+        cmocka_unit_test(large_sparse_leaves_take_linear_time),
         cmocka_unit_test(any_bytes_are_an_ensemble_or_an_error),
     };
     return BD_RUN_TESTS(tests);

@@ -304,11 +304,16 @@ static braid_code check_split(const growth *g, const bd_gbt_tree *t, const candi
     return BRAID_OK;
 }
 
+static bool splits_layer(bd_gbt_node_kind kind)
+{
+    return kind == BD_GBT_LAYER_FLOAT_SPLIT || kind == BD_GBT_LAYER_ID_SPLIT;
+}
+
 // The number of layers that an oblivious tree has; -1: it is none.
 static int layers_of(const bd_gbt_tree *t)
 {
     size_t depth = 0;
-    while (depth < t->nodes.len && t->nodes.items[depth].kind != BD_GBT_LEAF)
+    while (depth < t->nodes.len && splits_layer(t->nodes.items[depth].kind))
         depth++;
     if (depth >= LAYERS_MAX || t->nodes.len != depth + ((size_t)1 << depth)) return -1;
     for (size_t i = depth; i < t->nodes.len; i++)
@@ -323,6 +328,9 @@ static braid_code check_layer(const growth *g, const bd_gbt_tree *t, const candi
         return bd_fail(st, BRAID_INVALID_ARGUMENT,
                        "The tree is not oblivious, or has more than %d layers: it has %zu nodes", LAYERS_MAX,
                        t->nodes.len);
+    if (!splits_layer(x->split.kind))
+        return bd_fail(st, BRAID_INVALID_ARGUMENT, "A split of type %d does not split a layer",
+                       (int)x->split.kind);
     for (size_t i = 0; i < x->parents.len; i++) {
         const int32_t parent = x->parents.items[i];
         if (parent < depth || (size_t)parent >= t->nodes.len || (i > 0 && parent <= x->parents.items[i - 1]))
@@ -358,6 +366,7 @@ static braid_code check_growth(growth *g, bd_gbt_ensemble *e, braid_status *st)
     more += (is_layer ? 4 : 2) * bd_gbt_tree_bytes(t);
     if (!st->code && is_layer && g->learner->pruning == BD_GBT_POST_PRUNE && becomes_final(g, e))
         bd_fail(st, BRAID_INVALID_ARGUMENT, "Post-prunning is not implemented for Oblivious trees.");
+    if (!st->code && g->learner->has_dropout && becomes_final(g, e)) bd_gbt_check_dropout(g->learner, st);
     if (!st->code && !bd_gbt_charge_more(e, more, st)) g->charged = more;
     bd_gbt_tree_free(&one_leaf);
     return st->code;
@@ -365,28 +374,34 @@ static braid_code check_growth(growth *g, bd_gbt_ensemble *e, braid_status *st)
 
 // ---- Growing ----
 
-// Trees that were dropped while the last tree was built give a part of their weights to it.
-static braid_code share_weights(const growth *g, bd_gbt_ensemble *e, braid_status *st)
+// Ensembles that were read have any numbers.
+static void count_one(int32_t *number)
 {
+    if (*number < INT32_MAX) ++*number;
+}
+
+// Trees that were dropped while the last tree was built give a part of their weights to it.
+static void share_weights(const growth *g, bd_gbt_ensemble *e)
+{
+    BD_STATUS(checked); // by check_growth
     const size_t trees = e->trees.len, last = trees - 1;
     const bool centers = bd_node_attr_bool(g->c->node, "center_bias");
     int32_t *dropped = bd_calloc(trees, sizeof *dropped), count;
     if (!bd_gbt_drop_trees(g->learner, trees, g->seed, centers ? 0 : -1, (int64_t)last, dropped, &count,
-                           st) &&
+                           checked) &&
         count > 0) {
         double sum = 0;
         for (int32_t i = 0; i < count; i++)
             sum += (double)e->weights.items[dropped[i]];
         e->weights.items[last] = (float)sum / (float)(count + 1);
-        e->metadata.items[last].weight_updates++;
+        count_one(&e->metadata.items[last].weight_updates);
         for (int32_t i = 0; i < count; i++) {
             float *weight = &e->weights.items[dropped[i]];
             *weight = *weight * (float)count / (float)(count + 1);
-            e->metadata.items[dropped[i]].weight_updates++;
+            count_one(&e->metadata.items[dropped[i]].weight_updates);
         }
     }
     bd_free(dropped);
-    return st->code;
 }
 
 static void begin_layer(const growth *g, bd_gbt_ensemble *e)
@@ -397,7 +412,7 @@ static void begin_layer(const growth *g, bd_gbt_ensemble *e)
         bd_array_push(&t->nodes, (bd_gbt_node){.kind = BD_GBT_LEAF});
         bd_gbt_last_metadata(e)->weight_updates = 1;
     } else {
-        bd_gbt_last_metadata(e)->layers++;
+        count_one(&bd_gbt_last_metadata(e)->layers);
     }
     bd_gbt_last_metadata(e)->is_finalized = is_final;
 }
@@ -581,11 +596,9 @@ static bool find_candidates(growth *g)
 
 static void apply(growth *g, bd_gbt_ensemble *e)
 {
-    BD_STATUS(st);
     begin_layer(g, e);
     bd_gbt_tree *t = bd_gbt_last_tree(e);
-    if (g->learner->has_dropout && bd_gbt_last_metadata(e)->is_finalized && share_weights(g, e, st))
-        bd_op_fail_status(g->c, st);
+    if (g->learner->has_dropout && bd_gbt_last_metadata(e)->is_finalized) share_weights(g, e);
     for (size_t i = 0; i < g->best.len; i++) {
         if (g->weak_learner == BD_GBT_OBLIVIOUS_TREE)
             split_layer(g, t, &g->best.items[i]);

@@ -66,14 +66,20 @@ static double draw(bd_philox_stream *s)
     return value - 1;
 }
 
-braid_code bd_gbt_drop_trees(const bd_gbt_learner *l, size_t trees, uint64_t seed, int64_t first,
-                             int64_t last, int32_t *dropped, int32_t *count, braid_status *st)
+braid_code bd_gbt_check_dropout(const bd_gbt_learner *l, braid_status *st)
 {
-    *count = 0;
     if (!is_probability(l->dropout))
         return bd_fail(st, BRAID_INVALID_ARGUMENT, "Dropout probability must be in [0,1] range");
     if (!is_probability(l->skip_dropout))
         return bd_fail(st, BRAID_INVALID_ARGUMENT, "Probability of skipping dropout must be in [0,1] range");
+    return BRAID_OK;
+}
+
+braid_code bd_gbt_drop_trees(const bd_gbt_learner *l, size_t trees, uint64_t seed, int64_t first,
+                             int64_t last, int32_t *dropped, int32_t *count, braid_status *st)
+{
+    *count = 0;
+    if (bd_gbt_check_dropout(l, st)) return st->code;
     if (l->dropout == 0 || l->skip_dropout == 1) return BRAID_OK;
     bd_philox_stream random = bd_philox_stream_init(seed, 0);
     if (l->skip_dropout != 0 && draw(&random) < (double)l->skip_dropout) return BRAID_OK;

@@ -37,8 +37,10 @@ typedef struct bd_gbt_learner {
 braid_code bd_gbt_learner_bind(const braid_op *node, void *state, braid_status *st);
 void bd_gbt_learner_unbind(void *state);
 
+// InvalidArgument: the probabilities of dropout are not in [0, 1].
+braid_code bd_gbt_check_dropout(const bd_gbt_learner *l, braid_status *st);
 // Draws the trees that are dropped, in ascending order, but for `first` and `last` (-1: neither), into
-// `dropped` [number of trees]. InvalidArgument: the probabilities are not in [0, 1].
+// `dropped` [number of trees]. InvalidArgument: as bd_gbt_check_dropout.
 braid_code bd_gbt_drop_trees(const bd_gbt_learner *l, size_t trees, uint64_t seed, int64_t first,
                              int64_t last, int32_t *dropped, int32_t *count, braid_status *st);
 

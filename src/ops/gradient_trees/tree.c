@@ -1,6 +1,7 @@
 // Trees in memory: copies, sizes, and merging of leaves.
 #include "ops/gradient_trees/tree.h"
 
+#include "base/map.h"
 #include <string.h>
 
 // ---- Leaves ----
@@ -23,24 +24,37 @@ bd_gbt_leaf bd_gbt_leaf_copy(const bd_gbt_leaf *l)
 braid_code bd_gbt_leaf_check_merge(const bd_gbt_leaf *from, const bd_gbt_leaf *to, braid_status *st)
 {
     if (from->count == 0 || to->kind == BD_GBT_NO_LEAF) return BRAID_OK;
-    if (from->kind == to->kind && (from->kind == BD_GBT_SPARSE || from->count == to->count)) return BRAID_OK;
+    const bool fits =
+        from->kind == BD_GBT_SPARSE ? from->count <= INT32_MAX - to->count : from->count == to->count;
+    if (from->kind == to->kind && fits) return BRAID_OK;
     return bd_fail(st, BRAID_INVALID_ARGUMENT,
                    "A leaf of kind %d with %d values cannot be split into leaves of kind %d with %d values",
                    (int)from->kind, from->count, (int)to->kind, to->count);
 }
 
-static void add_entry(bd_gbt_leaf *to, int32_t index, float value)
+// The entry of an index that comes first counts.
+static void merge_sparse(const bd_gbt_leaf *from, bd_gbt_leaf *to)
 {
-    for (int32_t i = 0; i < to->count; i++) {
-        if (to->indices[i] != index) continue;
-        to->values[i] += value;
-        return;
+    if (from->count == 0) return;
+    bd_imap places; // of indices: 1 + where they are
+    bd_imap_init(&places);
+    const size_t most = (size_t)to->count + (size_t)from->count;
+    to->values = bd_realloc(to->values, sizeof *to->values * most);
+    to->indices = bd_realloc(to->indices, sizeof *to->indices * most);
+    for (int32_t i = to->count; i-- > 0;)
+        bd_imap_put(&places, (uint64_t)(uint32_t)to->indices[i], (void *)((uintptr_t)i + 1));
+    for (int32_t i = 0; i < from->count; i++) {
+        const uint64_t key = (uint64_t)(uint32_t)from->indices[i];
+        const uintptr_t place = (uintptr_t)bd_imap_get(&places, key);
+        if (place > 0) {
+            to->values[place - 1] += from->values[i];
+            continue;
+        }
+        to->values[to->count] = from->values[i];
+        to->indices[to->count++] = from->indices[i];
+        bd_imap_put(&places, key, (void *)(uintptr_t)to->count);
     }
-    const size_t count = (size_t)to->count + 1;
-    to->values = bd_realloc(to->values, sizeof *to->values * count);
-    to->indices = bd_realloc(to->indices, sizeof *to->indices * count);
-    to->values[to->count] = value;
-    to->indices[to->count++] = index;
+    bd_imap_fini(&places);
 }
 
 void bd_gbt_leaf_merge(const bd_gbt_leaf *from, bd_gbt_leaf *to)
@@ -49,12 +63,12 @@ void bd_gbt_leaf_merge(const bd_gbt_leaf *from, bd_gbt_leaf *to)
         *to = bd_gbt_leaf_copy(from);
         return;
     }
-    for (int32_t i = 0; i < from->count; i++) {
-        if (from->kind == BD_GBT_SPARSE)
-            add_entry(to, from->indices[i], from->values[i]);
-        else
-            to->values[i] += from->values[i];
+    if (from->kind == BD_GBT_SPARSE) {
+        merge_sparse(from, to);
+        return;
     }
+    for (int32_t i = 0; i < from->count; i++)
+        to->values[i] += from->values[i];
 }
 
 // ---- Nodes ----
