@@ -149,13 +149,20 @@ static braid_code read_summary(bd_quantile_summary *s, const summary_message *m,
     return BRAID_OK;
 }
 
-// Counts the entries of the stream, and the boundaries.
+// The memory of the entries of a stream, and of boundaries.
+static size_t bytes_of(const bd_quantile_stream *s, int64_t boundaries)
+{
+    size_t bytes = (size_t)boundaries * sizeof(float);
+    for (size_t i = 0; i < s->levels.len; i++)
+        bytes += s->levels.items[i].cap * sizeof(bd_quantile_entry);
+    return bytes;
+}
+
+// Counts what the accumulator has, and `more`.
 static braid_code charge(accumulator *a, size_t more, braid_status *st)
 {
-    size_t bytes = (size_t)a->boundary_count * sizeof *a->boundaries + more;
-    for (size_t i = 0; i < a->stream.levels.len; i++)
-        bytes += a->stream.levels.items[i].cap * sizeof(bd_quantile_entry);
-    return bd_charge_set(&a->charge, bytes, "The quantiles of a feature", st);
+    return bd_charge_set(&a->charge, bytes_of(&a->stream, a->boundary_count) + more,
+                         "The quantiles of a feature", st);
 }
 
 // ---- Adding ----
@@ -348,7 +355,7 @@ static void restore(bd_op_ctx *c, accumulator *a, int64_t stamp, bool is_ready, 
     bd_quantile_stream_init(&stream, a->epsilon, a->max_elements, st);
     if (!values)
         bd_op_fail(c, BRAID_RESOURCE_EXHAUSTED, "no memory for %lld boundaries", (long long)count);
-    else if (read_stream(&stream, state, st))
+    else if (read_stream(&stream, state, st) || charge(a, bytes_of(&stream, count), st))
         bd_op_fail_status(c, st);
     if (!bd_op_failed(c)) {
         const bd_quantile_stream old = a->stream;
@@ -359,7 +366,7 @@ static void restore(bd_op_ctx *c, accumulator *a, int64_t stamp, bool is_ready, 
         values = NULL;
         a->stamp = stamp;
         a->is_ready = is_ready;
-        if (charge(a, 0, st)) bd_op_fail_status(c, st);
+        charge(a, 0, st); // less than before
     }
     bd_quantile_stream_fini(&stream);
     bd_free(values);

@@ -1,4 +1,6 @@
 // Tests of quantiles. Values are those of TensorFlow 1.15.
+#include "base/account.h"
+#include "base/strbuf.h"
 #include "base/testing/test.h"
 #include "ops/testing/op_live.h"
 #include "ops/testing/op_test.h"
@@ -158,12 +160,36 @@ static void quantiles_are_of_equal_weight(void **state)
     op_live_free(a.live);
 }
 
+static void a_stream_that_is_too_large_for_the_client_changes_nothing(void **state)
+{
+    (void)state;
+    accumulator a = {.live = op_live_new()};
+    bd_strbuf feeds = {0};
+    bd_strbuf_appendf(&feeds, "int64[] 7; string[] \\x0a\\xd0\\x0f"); // a summary of 2000 bytes
+    for (int i = 0; i < 1000; i++)
+        bd_strbuf_appendf(&feeds, "\\x0a\\x00"); // an entry, which takes 16 bytes of memory
+    bd_strbuf_appendf(&feeds, "\\x0a\\x00; bool[] true; float[1] 4");
+    a.handle.op = op_test_node(a.live->graph, "QuantileStreamResourceHandleOp", "shared_name=e", NULL, 0);
+    RUN(use(&a, "CreateQuantileAccumulator", "epsilon=0.3; num_quantiles=3", "l"), "int64[] 0", "");
+    braid_op *restore = use(&a, "QuantileAccumulatorDeserialize", NULL, "lsbf");
+    bd_account *account = bd_account_new("c", 15000, 0);
+    const bd_account_turn turn = bd_account_enter(account);
+    RUN(restore, feeds.data, "ResourceExhausted: The quantiles of a feature");
+    bd_account_leave(turn);
+    bd_account_unref(account);
+    RUN(use(&a, "QuantileAccumulatorSerialize", NULL, ""), "",
+        "int64[] 0; string[] \\x0a\\x00; bool[] false; float[0]");
+    bd_strbuf_fini(&feeds);
+    op_live_free(a.live);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(features_become_summaries_and_buckets),
         cmocka_unit_test(an_accumulator_makes_buckets_at_a_flush),
         cmocka_unit_test(quantiles_are_of_equal_weight),
+        cmocka_unit_test(a_stream_that_is_too_large_for_the_client_changes_nothing),
     };
     return BD_RUN_TESTS(tests);
 }
