@@ -1,6 +1,7 @@
 // Reading of examples, and the way through a tree.
 #include "ops/gradient_trees/features.h"
 
+#include "base/interrupt.h"
 #include "ops/boosted_trees/inputs.h"
 
 // ---- Reading ----
@@ -183,7 +184,7 @@ int32_t bd_gbt_find_leaf(const bd_gbt_tree *t, const bd_gbt_features *f, int64_t
 {
     size_t at = 0;
     int64_t in_layer = 0; // of an oblivious tree: the number of the leaf among those of its layer
-    while (at < t->nodes.len) {
+    for (int64_t steps = 0; at < t->nodes.len && !bd_interrupted_at(steps); steps++) {
         const bd_gbt_node *n = &t->nodes.items[at];
         bool goes_left;
         if (n->kind == BD_GBT_LEAF) {
