@@ -26,8 +26,8 @@ typedef struct bd_gbt_features {
 bool bd_gbt_read_features(bd_op_ctx *c, int from, bd_gbt_features *f);
 void bd_gbt_features_free(bd_gbt_features *f);
 
-// The leaf that a row comes to. -1: the tree is malformed, or tests a feature that there is not, or the thread
-// is interrupted: ways through trees of clients may be long.
+// The leaf that a row comes to. -1: the tree is malformed, or tests a feature that there is not; or the
+// thread is interrupted, as a way through a client's tree may be long.
 int32_t bd_gbt_find_leaf(const bd_gbt_tree *t, const bd_gbt_features *f, int64_t row);
 
 #endif
