@@ -143,6 +143,7 @@ class MathOpsTest(unittest.TestCase):
             np.testing.assert_allclose(value, np.einsum(equation, *factors), rtol=1e-6)
         for equation, factors, message in [
             ("ij->ik", (b,), "Invalid equation: ij->ik"),
+            ("iii", (c,), "Subscript not supported: an axis appears more than once: iii"),
             ("ii->i", (c[0],), "Subscript not supported: an axis appears more than once: ii"),
             ("ij,jk", (b,), 'Got 1 arguments for equation "ij,jk", expecting 2'),
             ("ij,jk", (a, b), "Tensor t0 of rank 3 does not match einsum reduction of length 2"),
@@ -152,6 +153,13 @@ class MathOpsTest(unittest.TestCase):
             with self.assertRaises(ValueError) as caught:
                 tf.einsum(equation, *factors)
             self.assertEqual(str(caught.exception), message)
+
+    def test_einsum_reads_a_variable_within_the_node_that_takes_it(self):
+        v = tf.Variable(np.ones((4, 5)), use_resource=True)
+        self.assertEqual(
+            tf.einsum("ij,jk->ik", np.ones((3, 4)), v).op.inputs[1].name, "einsum/MatMul/ReadVariableOp:0"
+        )
+        self.assertIs(tf.einsum("ij->ij", v), v)
 
     def test_tensordot_of_shapes_that_a_step_knows(self):
         x = tf.placeholder(tf.float32, [None, None, 3])

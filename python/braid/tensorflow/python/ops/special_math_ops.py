@@ -52,6 +52,7 @@ def einsum(equation, *inputs, **kwargs):
 
     "..." stands for any dimensions. Without "->" the result has the letters that are there once, in
     alphabetical order. The nodes are TensorFlow 1.15's: products of matrices, transpositions and reshapes.
+    Only where a letter of more than two factors is summed they are Einsum.
     """
     name = kwargs.pop("name", None)
     if kwargs:
@@ -59,12 +60,14 @@ def einsum(equation, *inputs, **kwargs):
             "invalid keyword arguments for this function: " + ", ".join(format(key) for key in sorted(kwargs))
         )
     with ops.name_scope(name, "einsum", [equation, inputs]):
-        inputs = [ops.convert_to_tensor(x) for x in inputs]
+        # A variable is read within the node that takes it.
+        inputs = [x if hasattr(x, "get_shape") else ops.convert_to_tensor(x) for x in inputs]
         terms, result = _terms_of(equation, [x.get_shape() for x in inputs])
         for letters in terms:
-            if len(set(letters)) == len(letters):
+            most = max(map(letters.count, letters), default=0)
+            if most < 2:
                 continue
-            if len(terms) == 1 and letters == letters[::-1] and "->" not in equation:
+            if len(terms) == 1 and most == 2 and letters == letters[::-1] and "->" not in equation:
                 return math_ops.trace(inputs[0])
             raise ValueError(f"Subscript not supported: an axis appears more than once: {letters}")
         for letter in sorted(set("".join(terms)) - set(result)):
