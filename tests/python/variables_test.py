@@ -6,7 +6,7 @@ import unittest
 import support
 import braid.tensorflow as tf
 import numpy as np
-from braid.tensorflow.python.ops import variable_scope
+from braid.tensorflow.python.ops import variable_scope, variables
 
 
 class VariablesTest(unittest.TestCase):
@@ -114,6 +114,14 @@ class VariableTest(VariablesTest):
                     values.append(call(v, 2.0))
         self.assertTrue(all(isinstance(x, tf.Tensor) for x in values))
         self.assertEqual(self.run_after_initialization(values), [5.0, 1.0, 6.0, 1.5, 9.0])
+
+    def test_each_operator_in_place_of_a_reference_variable_warns_once(self):
+        v = tf.Variable(3.0, use_resource=False)
+        variables._warned_of.clear()
+        with self.assertLogs("tensorflow", "WARNING") as logs:
+            for call in (operator.iadd, operator.imul, operator.imul, operator.ipow):
+                call(v, 2.0)
+        self.assertEqual([line.split()[1] for line in logs.output], ["+=", "*=", "**="])
 
     def test_an_initial_value_may_use_variables_that_are_not_initialized_yet(self):
         a = tf.Variable(2.0, name="a")

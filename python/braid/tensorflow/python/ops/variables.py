@@ -637,13 +637,17 @@ class RefVariable(VariableV1):
         return self**other
 
 
-def _warn_of(operator, product, assignment):
-    """Warns once that an operator in place does not assign."""
-    logging.log_first_n(
-        logging.WARN,
+_warned_of = set()
+
+
+def _warn_of(operator, expression, assignment):
+    """Warns once of each operator in place that it does not assign."""
+    if operator in _warned_of:
+        return
+    _warned_of.add(operator)
+    logging.warn(
         f"Variable {operator} will be deprecated. Use `{assignment}` if you want assignment to the variable "
-        f"value or `{product}` if you want a new python Tensor object.",
-        1,
+        f"value or `{expression}` if you want a new python Tensor object."
     )
 
 
