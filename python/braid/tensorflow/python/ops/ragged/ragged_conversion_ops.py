@@ -6,6 +6,7 @@ from braid.tensorflow.python.framework import tensor_shape
 from braid.tensorflow.python.framework import tensor_util
 from braid.tensorflow.python.ops import array_ops
 from braid.tensorflow.python.ops import gen_ragged_conversion_ops
+from braid.tensorflow.python.ops import math_ops
 from braid.tensorflow.python.ops.ragged import ragged_tensor
 
 
@@ -55,7 +56,13 @@ def _shape(shape):
     if shape is None:
         return ops.convert_to_tensor(-1, dtypes.int64), None
     if isinstance(shape, ops.Tensor):
-        return shape, tensor_util.constant_value_as_shape(shape) if shape.shape.ndims == 1 else None
+        if not shape.dtype.is_integer:
+            shape = math_ops.cast(shape, dtypes.int64)
+        if shape.shape.ndims == 0:  # -1: the longest rows give all sizes
+            return shape, None
+        if shape.shape.ndims is None:
+            return shape, tensor_shape.unknown_shape()
+        return shape, tensor_util.constant_value_as_shape(shape)
     known = tensor_shape.as_shape(shape)
     if known.ndims is None:
         return ops.convert_to_tensor(-1, dtypes.int64), None
