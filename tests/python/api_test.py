@@ -187,8 +187,9 @@ class ApiTest(unittest.TestCase):
         with tempfile.TemporaryDirectory() as scratch:
             for name in ("none.so", os.path.join(scratch, "none.so")):
                 for load in (tf.load_op_library, tf.load_file_system_library):
-                    with self.assertRaisesRegex(tf.errors.NotFoundError, name + ": cannot open shared object"):
-                        load(name)
+                    for path in (name, name.encode()):
+                        with self.assertRaisesRegex(tf.errors.NotFoundError, f"^{name}: cannot open shared"):
+                            load(path)
                 with self.assertRaisesRegex(OSError, "file or folder to load kernel libraries from"):
                     tf.load_library(name)
             library = os.path.join(scratch, "ops.so")

@@ -4,7 +4,6 @@ import errno
 import os
 
 from braid.tensorflow.python.framework import errors_impl
-from braid.tensorflow.python.util import compat
 from braid.tensorflow.python.util.tf_export import tf_export
 
 _WAY = "an op for Braid is a C file (ARCHITECTURE.md), and tf.py_func calls a function in Python"
@@ -12,7 +11,7 @@ _WAY = "an op for Braid is a C file (ARCHITECTURE.md), and tf.py_func calls a fu
 
 def _check_there(library):
     """NotFoundError of a library that the system would not find: programs that can do without it catch this."""
-    library = compat.path_to_str(library)
+    library = os.fsdecode(library)
     places = [""] if os.sep in library else os.environ.get("LD_LIBRARY_PATH", "").split(os.pathsep)
     if not any(os.path.exists(os.path.join(place, library)) for place in places):
         message = f"{library}: cannot open shared object file: No such file or directory"
