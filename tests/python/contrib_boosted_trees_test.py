@@ -78,6 +78,15 @@ class Resources(unittest.TestCase):
                     (updates, partitions.tolist(), features.tolist(), gradients.tolist(), hessians.tolist()),
                 )
 
+    def test_modules_of_ops_give_their_functions_to_import_of_all(self):
+        package, names = "braid.tensorflow.contrib.boosted_trees.python.ops.", {}
+        for module in "quantile_ops", "training_ops", "gen_stats_accumulator_ops":
+            exec(f"from {package}{module} import *", names)
+        exec("from braid.tensorflow.python.ops.data_flow_ops import *", names)
+        for name in "QuantileAccumulator", "quantiles", "grow_tree_ensemble", "CreateStatsAccumulatorScalar":
+            self.assertIn(name, names)
+        self.assertIn("FIFOQueue", names)
+
     def test_ops_of_one_device_run_as_one(self):
         with tf.Graph().as_default() as graph, tf.Session() as session:
             accumulators = [quantile_ops.QuantileAccumulator(0, 0.1, 3, name=f"Q{i}") for i in range(3)]

@@ -11,6 +11,8 @@ from braid.tensorflow.contrib.quantization.python.array_ops import (  # noqa: F4
 
 
 def __getattr__(name):
+    if name.startswith("__"):
+        raise AttributeError(name)
     return getattr(_python, name)
 
 

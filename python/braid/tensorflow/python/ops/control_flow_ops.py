@@ -523,4 +523,6 @@ def _cond_of_number(branch_index, key, action, otherwise):
 
 def __getattr__(name):
     """The functions of gen_control_flow_ops, which TensorFlow's module of this name has too."""
+    if name.startswith("__"):
+        raise AttributeError(name)
     return getattr(gen_control_flow_ops, name)

@@ -950,4 +950,6 @@ class RecordInput:
 
 def __getattr__(name):
     """The functions of gen_data_flow_ops, which TensorFlow's module of this name has too."""
+    if name.startswith("__"):
+        raise AttributeError(name)
     return getattr(gen_data_flow_ops, name)

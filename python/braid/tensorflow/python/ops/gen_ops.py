@@ -160,6 +160,11 @@ class _Module(types.ModuleType):
     def __dir__(self):
         return sorted({*self.__dict__, *self._functions})
 
+    @property
+    def __all__(self):
+        """The functions of `from module import *`, with those of tf.raw_ops."""
+        return sorted({name for name, entry in self._functions.items() for name in (name, entry.op)})
+
 
 def install():
     """Makes the modules, as attributes of the package and for import statements."""

@@ -167,4 +167,6 @@ class IdentityReader(ReaderBase):
 
 def __getattr__(name):
     """The functions of gen_io_ops, which TensorFlow's module of this name has too."""
+    if name.startswith("__"):
+        raise AttributeError(name)
     return getattr(gen_io_ops, name)

@@ -515,4 +515,6 @@ def decode_csv_v2(
 
 def __getattr__(name):
     """The functions of gen_parsing_ops, which TensorFlow's module of this name has too."""
+    if name.startswith("__"):
+        raise AttributeError(name)
     return getattr(gen_parsing_ops, name)

@@ -10,6 +10,8 @@ from braid.tensorflow.python.ops import gen_math_ops, gen_nn_ops
 
 
 def __getattr__(name):
+    if name.startswith("__"):
+        raise AttributeError(name)
     module = gen_math_ops if hasattr(gen_math_ops, name) else gen_nn_ops
     return getattr(module, name)
 

@@ -55,7 +55,7 @@ def _run_stamped(batch, stamp):
     keys = set(batch[0].args)
     for scheduled in batch:
         if set(scheduled.args) != keys:
-            raise ValueError("Mismatching arguments: %s, %s.", scheduled.args, keys)
+            raise ValueError(f"Mismatching arguments: {scheduled.args}, {keys}.")
     handles = [scheduled.resource_handle for scheduled in batch]
     arguments = {
         key: _move_tensors([scheduled.args[key] for scheduled in batch], handles[0].device)
@@ -90,7 +90,7 @@ def run_handler_scheduled_ops(per_handler_ops, stamp, worker_device):
         elif isinstance(result, ops.Operation):
             results.update((scheduled, result) for scheduled in batch)
         else:
-            raise ValueError("Unknown type of result %s.", result)
+            raise ValueError(f"Unknown type of result {result}.")
     return {
         handler: [results[scheduled] for scheduled in scheduled_ops]
         for handler, scheduled_ops in per_handler_ops.items()

@@ -3,16 +3,13 @@
 import re
 
 from braid.tensorflow.contrib.boosted_trees.python.ops import batch_ops_utils, gen_quantile_ops
+from braid.tensorflow.contrib.boosted_trees.python.ops.gen_quantile_ops import *  # noqa: F401,F403
 from braid.tensorflow.python.framework import ops, sparse_tensor
 from braid.tensorflow.python.ops import resources
 from braid.tensorflow.python.training import saver
 from braid.tensorflow.python.training.tracking import tracking
 
 _PATTERN = re.compile(r"[\W_]+")
-
-
-def __getattr__(name):
-    return getattr(gen_quantile_ops, name)
 
 
 class QuantileAccumulatorSaveable(saver.BaseSaverBuilder.SaveableObject):
