@@ -86,7 +86,9 @@ class ElementsTest(GraphTest):
         a = tf.constant([1])
         with self.assertRaisesRegex(TypeError, "as a Python `bool` is not allowed"):
             bool(a)
-        with self.assertRaisesRegex(TypeError, "iterating over `tf.Tensor` is not allowed in Graph execution"):
+        with self.assertRaisesRegex(
+            TypeError, "iterating over `tf.Tensor` is not allowed in Graph execution"
+        ):
             list(a)
         with ag_ctx.ControlStatusCtx(ag_ctx.Status.ENABLED):
             with self.assertRaisesRegex(TypeError, "AutoGraph did not convert"):
@@ -192,10 +194,12 @@ class ScopesTest(GraphTest):
             tf.reshape(tf.matmul(a, tf.zeros([4, 2])), [2, 3], name="r")
             tf.Variable(tf.zeros([5, 6]), name="v", use_resource=False)
             tf.get_variable("w", [7], use_resource=True)
+            tf.decode_csv(["1,2"], [[0], [0.0]], name="d")
             definition = tf.get_default_graph().as_graph_def()
             tf.import_graph_def(definition, name="i")
         for prefix in ("", "i/"):
             self.assertEqual(seen[prefix + "r:0"], (tf.float32, [2, 3]))
+            self.assertEqual(seen[prefix + "d:1"], (tf.float32, [1]))
             self.assertEqual(seen[prefix + "v:0"], (tf.float32._as_ref, [5, 6]))
             self.assertEqual(seen[prefix + "w:0"], (tf.resource, []))
             self.assertEqual(seen[prefix + "w/Read/ReadVariableOp:0"], (tf.float32, [7]))

@@ -589,6 +589,9 @@ def output_types(op_type, inputs, attrs):
     op_def = op_def_or_none(op_type)
     types = []
     for arg in op_def.output_arg if op_def is not None else ():
+        if arg.type_list_attr in attrs:
+            types.extend(protos.AttrValue.FromString(attrs[arg.type_list_attr]).list.type)
+            continue
         number = arg.type
         if arg.type_attr in attrs:
             number = protos.AttrValue.FromString(attrs[arg.type_attr]).type
