@@ -55,6 +55,10 @@ NAMES = {
     ("hamming_window/Select", "hamming_window/sub"),
     ("hann_window/Select", "hann_window/sub"),
     ("matrix_exponential", "matrix_exponential/Reshape"),
+    ("einsum/MatMul", "einsum/Einsum"),
+    ("einsum/Reshape", "einsum/Einsum"),
+    ("einsum/Sum", "einsum/Einsum"),
+    ("einsum/transpose", "einsum/Einsum"),
     ("mul", "IdentityN"),
     ("mul", "Mul"),
     ("overlap_and_add/Reshape", "overlap_and_add/strided_slice"),
@@ -64,10 +68,6 @@ NAMES = {
 # What Braid builds otherwise than TensorFlow 1.15.
 NAMES |= {
     ("decode_image/DecodeImage", "decode_image/cond_jpeg/Merge"),
-    ("einsum/Einsum", "einsum/MatMul"),
-    ("einsum/Einsum", "einsum/Reshape"),
-    ("einsum/Einsum", "einsum/Sum"),
-    ("einsum/Einsum", "einsum/transpose"),
     ("RaggedToTensor/RaggedTensorToTensor", "RaggedToTensor/GatherV2"),
     ("matrix_exponential", "matrix_exponential/Reshape"),
 }
