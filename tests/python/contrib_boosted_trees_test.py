@@ -11,7 +11,9 @@ import unittest
 import support  # noqa: F401
 import numpy as np
 
+import braid.as_tensorflow  # noqa: F401
 import braid.tensorflow as tf
+from braid.tensorflow.contrib.boosted_trees.estimator_batch import estimator
 from braid.tensorflow.contrib.boosted_trees.proto import learner_pb2, tree_config_pb2
 from braid.tensorflow.contrib.boosted_trees.python.ops import (
     batch_ops_utils,
@@ -20,6 +22,8 @@ from braid.tensorflow.contrib.boosted_trees.python.ops import (
     quantile_ops,
     stats_accumulator_ops,
 )
+from braid.tensorflow.contrib.boosted_trees.python.training.functions import gbdt_batch
+from braid.tensorflow.contrib.learn import ModeKeys
 from braid.tensorflow.python.ops import resources
 
 tf.logging.set_verbosity(tf.logging.ERROR)
@@ -97,6 +101,60 @@ class Resources(unittest.TestCase):
             self.assertEqual(1, types.count("QuantileAccumulatorGetBuckets"))
             ready = session.run([results[a][0][0] for a in accumulators])
             self.assertEqual([False] * 3, np.array(ready).tolist())
+
+
+class Estimators(unittest.TestCase):
+    def test_a_classifier_has_the_loss_of_tensorflow(self):
+        x = np.random.RandomState(0).rand(200, 3).astype(np.float32)
+        y = ((x[:, 0] > 0.5) + (x[:, 1] > 0.3)).astype(np.int32)
+        config = learner_pb2.LearnerConfig()
+        config.learning_rate_tuner.fixed.learning_rate = 0.3
+        config.regularization.l2 = 0.01
+        config.constraints.max_tree_depth = 3
+        classifier = estimator.GradientBoostedDecisionTreeClassifier(
+            config, 100, n_classes=3, num_trees=3, center_bias=False
+        )
+
+        def input_fn():
+            return {"x": tf.constant(x)}, tf.constant(y)
+
+        classifier.fit(input_fn=input_fn, max_steps=40)
+        result = classifier.evaluate(input_fn=input_fn, steps=1)
+        self.assertAlmostEqual(0.454620897769928, float(result["loss"]), 5)
+        self.assertEqual((1, 40), (float(result["accuracy"]), result["global_step"]))
+
+    def test_features_share_the_functions_of_the_library(self):
+        """The graph of a model of many features has few nodes of each."""
+
+        def nodes(features):
+            with tf.Graph().as_default() as graph:
+                config = learner_pb2.LearnerConfig(num_classes=2)
+                ensemble = model_ops.tree_ensemble_variable(0, "", name="trees")
+                names = [f"x{i}" for i in range(features)]
+                model = gbdt_batch.GradientBoostedDecisionTreeModel(
+                    True, 0, ensemble, True, 1, config, {name: tf.ones([4, 1]) for name in names}, 1
+                )
+                predictions = model.predict(ModeKeys.TRAIN)
+                labels = tf.ones([4, 1])
+                loss = tf.reduce_mean(tf.square(predictions["predictions"] - labels))
+                model.train(loss, predictions, labels)
+                return len(graph.get_operations())
+
+        self.assertLess((nodes(20) - nodes(10)) / 10, 40)
+
+    def test_what_is_not_there_is_refused_by_name(self):
+        from tensorflow.contrib.boosted_trees.estimator_batch import custom_export_strategy, distillation_loss
+        from tensorflow.contrib.boosted_trees.estimator_batch.dnn_tree_combined_estimator import (
+            DNNBoostedTreeCombinedClassifier,
+        )
+
+        for refused, name in (
+            (custom_export_strategy.make_custom_export_strategy, "custom_export_strategy"),
+            (distillation_loss.create_dnn_to_tree_squared_loss_fn, "distillation_loss"),
+            (DNNBoostedTreeCombinedClassifier, "dnn_tree_combined_estimator"),
+        ):
+            with self.assertRaisesRegex(NotImplementedError, f"{name}.* is not in Braid. "):
+                refused()
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@ _TPU = "Braid has no TPUs"
 _FILES = "files are those of the file system: mount the bucket, or copy its files"
 _SERVICE = "tf.data.Dataset.from_generator takes what a Python client of the service reads"
 _LITE = "Braid trains; it does not convert models for TensorFlow Lite"
+_TREES = "tf.contrib.boosted_trees.estimator_batch.estimator has the estimators of trees"
 # Names that Braid leaves out, with all below them, and what to do instead. Modules that programs import
 # (IMPORTED below, and those for TPUs) are there; what they have says so when it is called.
 REFUSED = {
@@ -49,8 +50,10 @@ REFUSED = {
     "contrib.kinesis": _SERVICE,
     "contrib.ffmpeg": "tf.audio.decode_wav reads WAV files, into which ffmpeg converts others",
     "contrib.rpc": "tf.py_func calls a function in Python, which may call a service",
+    "contrib.boosted_trees.estimator_batch.custom_export_strategy": "export_savedmodel writes a model of trees",
+    "contrib.boosted_trees.estimator_batch.distillation_loss": _TREES,
+    "contrib.boosted_trees.estimator_batch.dnn_tree_combined_estimator": _TREES,
     "contrib.tensor_forest.hybrid": "tf.contrib.tensor_forest trains forests without layers",
-    "contrib.boosted_trees": "tf.estimator.BoostedTreesClassifier and BoostedTreesRegressor train trees",
     "contrib.fused_conv": "convolutions with bias and activation are fused by themselves",
     "contrib.tensorrt": "Braid runs models itself: tf.saved_model.load(session, tags, directory)",
     "tpu": _TPU,
@@ -94,7 +97,13 @@ def message(full):
 
 
 # Packages that programs import at their head and use, if at all, when they have trained.
-IMPORTED = ("lite",)
+_BATCH = "contrib.boosted_trees.estimator_batch."
+IMPORTED = (
+    "lite",
+    _BATCH + "custom_export_strategy",
+    _BATCH + "distillation_loss",
+    _BATCH + "dnn_tree_combined_estimator",
+)
 
 
 def is_imported(full):

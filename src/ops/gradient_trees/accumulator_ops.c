@@ -237,7 +237,7 @@ static braid_shape slot_shape(const braid_tensor *t)
 static bool check_slot(bd_op_ctx *c, const braid_tensor *t, int64_t rows, const char *what,
                        const braid_shape *want)
 {
-    if (t->shape.rank < 1 || t->shape.dims[0] != rows) {
+    if (t->shape.rank < 1 || (rows > 0 && t->shape.dims[0] != rows)) {
         bd_op_fail(c, BRAID_INVALID_ARGUMENT, "%ss must have %lld rows, received shape %s", what,
                    (long long)rows, bd_shape_str(&t->shape, (char[BD_SHAPE_STR_MAX]){0}));
         return false;
@@ -258,7 +258,9 @@ static bool read_batch(bd_op_ctx *c, int at, int step, const sums *s, batch *b)
                        *g = bd_input(c, at + 2 * step), *h = bd_input(c, at + 3 * step);
     if (!bd_input_has_rank(c, at, 1, "partition_ids")) return false;
     const int64_t rows = partitions->shape.dims[0];
-    if (features->shape.rank != 2 || features->shape.dims[0] != rows || features->shape.dims[1] != 2) {
+    // TensorFlow's handlers of features give rows without partitions where they have nothing to add.
+    if (features->shape.rank != 2 || (rows > 0 && features->shape.dims[0] != rows) ||
+        features->shape.dims[1] != 2) {
         bd_op_fail(c, BRAID_INVALID_ARGUMENT, "feature_ids must have shape [%lld,2], received %s",
                    (long long)rows, bd_shape_str(&features->shape, (char[BD_SHAPE_STR_MAX]){0}));
         return false;

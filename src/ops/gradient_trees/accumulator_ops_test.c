@@ -13,6 +13,8 @@ static const op_case summaries[] = {
      "int32[1] 1; int64[1,2] 2 0; float[1,2] 0.400000006 0.600000024; float[1,1,1] 3"},
     {"StatsAccumulatorScalarMakeSummary", NULL, "int32[1] 0; int64[1,3] 0; float[1] 0; float[1] 0",
      "InvalidArgument: feature_ids must have shape [1,2]"},
+    {"StatsAccumulatorScalarMakeSummary", NULL, "int32[0]; int64[1,2] 0; float[1] 0; float[1] 0",
+     "int32[0]; int64[0,2]; float[0]; float[0]"},
     {"StatsAccumulatorScalarMakeSummary", NULL, "int32[2] 0; int64[2,2] 0; float[1] 0; float[2] 0",
      "InvalidArgument: Gradients must have 2 rows"},
     {"StatsAccumulatorTensorMakeSummary", NULL, "int32[] 0; int64[1,2] 0; float[1] 0; float[] 0",

@@ -2063,7 +2063,7 @@ class Graph:
         """
         if control_inputs is None:
             return self._ControlDependenciesController(self, None)
-        ops = []
+        ops = {}  # by operation, in their order
         ctx = self._control_flow_context
         for item in control_inputs:
             # An IndexedSlices, or a resource variable: after a write the write, which need not be read.
@@ -2073,22 +2073,21 @@ class Graph:
                 item = item._as_graph_element()
             item = self.as_graph_element(item)
             op = item.op if isinstance(item, Tensor) else item
-            if op not in ops:
-                ops.append(op)
-        return self._ControlDependenciesController(self, ops)
+            ops[op] = None
+        return self._ControlDependenciesController(self, list(ops))
 
     def _current_control_dependencies(self):
         return {op for controller in self._control_dependencies_stack for op in controller.control_inputs}
 
     def _control_dependencies_for_inputs(self, input_ops):
-        controls = []
+        controls = {}  # by operation, in their order
         for controller in self._control_dependencies_stack:
             if any(controller.op_in_group(op) for op in input_ops):
                 continue  # an input waits for them already
-            for op in controller.control_inputs:
-                if op not in input_ops and op not in controls:
-                    controls.append(op)
-        return controls
+            controls.update(dict.fromkeys(controller.control_inputs))
+        for op in input_ops:
+            controls.pop(op, None)
+        return list(controls)
 
     def _record_op_seen_by_control_dependencies(self, op):
         for controller in self._control_dependencies_stack:

@@ -48,6 +48,13 @@ def _weighted(loss, weights):
     )
 
 
+def _custom_loss(loss_fn, labels, logits, weights):
+    """A program's loss, which knows of the weights itself where there are some."""
+    loss = loss_fn(labels, logits) if weights is None else loss_fn(labels, logits, weights)
+    mean = math_ops.reduce_mean(loss, name="loss")
+    return mean, mean
+
+
 def _as_matrix(values):
     values = ops.convert_to_tensor(values)
     return array_ops.expand_dims(values, axis=1) if values.shape.ndims == 1 else values
@@ -211,7 +218,7 @@ class _BinaryHead(_ClassesHead):
 
     def _loss(self, labels, logits, weights):
         if self._loss_fn:
-            return _weighted(self._loss_fn(labels, logits), weights)
+            return _custom_loss(self._loss_fn, labels, logits, weights)
         labels = _as_matrix(math_ops.cast(labels, dtypes.float32))
         return _weighted(nn.sigmoid_cross_entropy_with_logits(labels=labels, logits=logits), weights)
 
@@ -260,7 +267,7 @@ class _MultiClassHead(_ClassesHead):
 
     def _loss(self, labels, logits, weights):
         if self._loss_fn:
-            return _weighted(self._loss_fn(labels, logits), weights)
+            return _custom_loss(self._loss_fn, labels, logits, weights)
         if not labels.dtype.is_integer:
             raise ValueError(f"Labels dtype should be integer Instead got {labels.dtype}.")
         is_matrix = labels.shape.ndims == 2
@@ -343,7 +350,7 @@ def multi_class_head(
       head_name: follows the names of metrics.
       thresholds: of metrics of two classes.
       metric_class_ids: of more than two classes, those that have metrics of their own.
-      loss_fn: (labels, logits) -> the loss of each example.
+      loss_fn: (labels, logits, weights=None) -> the weighted loss, a scalar.
     """
     _refuse_centered_bias(enable_centered_bias)
     if label_keys:
