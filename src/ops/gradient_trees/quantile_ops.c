@@ -353,11 +353,11 @@ static void restore(bd_op_ctx *c, accumulator *a, int64_t stamp, bool is_ready, 
     const int64_t count = bd_input(c, 4)->shape.dims[0];
     float *values = bd_try_malloc(((size_t)count + 1) * sizeof *values);
     bd_quantile_stream_init(&stream, a->epsilon, a->max_elements, st);
-    if (!values)
+    if (!values) {
         bd_op_fail(c, BRAID_RESOURCE_EXHAUSTED, "no memory for %lld boundaries", (long long)count);
-    else if (read_stream(&stream, state, st) || charge(a, bytes_of(&stream, count), st))
+    } else if (read_stream(&stream, state, st) || charge(a, bytes_of(&stream, count), st)) {
         bd_op_fail_status(c, st);
-    if (!bd_op_failed(c)) {
+    } else {
         const bd_quantile_stream old = a->stream;
         a->stream = stream;
         stream = old;
