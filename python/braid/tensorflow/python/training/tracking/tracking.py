@@ -110,6 +110,27 @@ class TrackableResource(CapturableResource):
         super().__init__(device=device)
 
 
+class NamedResource(TrackableResource):
+    """A resource of a graph, made by an op that the graph has once.
+
+    A subclass has _create_resource(), which gives the handle by self._name and self._container, and
+    _initialize(), which gives the op that makes the resource.
+    """
+
+    def __init__(self, name, container=None):
+        self._name = name
+        self._container = container
+        self._init_op = None
+        super().__init__()
+        self._resource_handle = self._create_resource()
+
+    @property
+    def initializer(self):
+        if self._init_op is None:
+            self._init_op = self._initialize()
+        return self._init_op
+
+
 def delete_tracking(obj, name):
     """Removes the dependency of a name."""
     data_structures._forget(obj, name)

@@ -41,17 +41,13 @@ class TreeEnsembleVariableSavable(saver.BaseSaverBuilder.SaveableObject):
             )
 
 
-class TreeEnsembleVariable(tracking.TrackableResource):
+class TreeEnsembleVariable(tracking.NamedResource):
     """An ensemble of trees."""
 
     def __init__(self, stamp_token, tree_ensemble_config, name, container=None):
         self._stamp_token = stamp_token
         self._tree_ensemble_config = tree_ensemble_config
-        self._name = name
-        self._container = container
-        self._init_op = None
-        super().__init__()
-        self._resource_handle = self._create_resource()
+        super().__init__(name, container)
 
     def _create_resource(self):
         return gen_model_ops.decision_tree_ensemble_resource_handle_op(
@@ -62,12 +58,6 @@ class TreeEnsembleVariable(tracking.TrackableResource):
         return gen_model_ops.create_tree_ensemble_variable(
             self.resource_handle, self._stamp_token, self._tree_ensemble_config
         )
-
-    @property
-    def initializer(self):
-        if self._init_op is None:
-            self._init_op = self._initialize()
-        return self._init_op
 
     def is_initialized(self):
         return gen_model_ops.tree_ensemble_is_initialized_op(self.resource_handle)

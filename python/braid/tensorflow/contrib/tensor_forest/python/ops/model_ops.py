@@ -40,18 +40,14 @@ class TreeVariableSavable(saver.BaseSaverBuilder.SaveableObject):
             )
 
 
-class TreeVariable(tracking.TrackableResource):
+class TreeVariable(tracking.NamedResource):
     """A tree."""
 
     def __init__(self, params, tree_config, stats_handle, name, container=None):
         self._params = params
         self._tree_config = tree_config
         self._stats_handle = stats_handle
-        self._name = name
-        self._container = container
-        self._init_op = None
-        super().__init__()
-        self._resource_handle = self._create_resource()
+        super().__init__(name, container)
 
     def _create_resource(self):
         return gen_model_ops.decision_tree_resource_handle_op(
@@ -62,12 +58,6 @@ class TreeVariable(tracking.TrackableResource):
         return gen_model_ops.create_tree_variable(
             self.resource_handle, self._tree_config, params=self._params.serialized_params_proto
         )
-
-    @property
-    def initializer(self):
-        if self._init_op is None:
-            self._init_op = self._initialize()
-        return self._init_op
 
     def is_initialized(self):
         return gen_model_ops.tree_is_initialized_op(self.resource_handle)

@@ -37,17 +37,13 @@ class FertileStatsVariableSavable(saver.BaseSaverBuilder.SaveableObject):
             )
 
 
-class FertileStatsVariable(tracking.TrackableResource):
+class FertileStatsVariable(tracking.NamedResource):
     """The statistics of a tree's leaves."""
 
     def __init__(self, params, stats_config, name, container=None):
         self._params = params
         self._stats_config = stats_config
-        self._name = name
-        self._container = container
-        self._init_op = None
-        super().__init__()
-        self._resource_handle = self._create_resource()
+        super().__init__(name, container)
 
     def _create_resource(self):
         return gen_stats_ops.fertile_stats_resource_handle_op(
@@ -58,12 +54,6 @@ class FertileStatsVariable(tracking.TrackableResource):
         return gen_stats_ops.create_fertile_stats_variable(
             self.resource_handle, self._stats_config, params=self._params.serialized_params_proto
         )
-
-    @property
-    def initializer(self):
-        if self._init_op is None:
-            self._init_op = self._initialize()
-        return self._init_op
 
     def is_initialized(self):
         return gen_stats_ops.fertile_stats_is_initialized_op(self.resource_handle)
