@@ -22,6 +22,10 @@ target_include_directories(braid_shared PUBLIC
 if(NOT BRAID_SANITIZE)
     target_link_options(braid_shared PRIVATE -Wl,--no-undefined)
 endif()
+if(BRAID_SHARED_TESTS)
+    # Its internal names are visible, too: functions of programs do not replace them.
+    target_link_options(braid_shared PRIVATE -Wl,-Bsymbolic-functions)
+endif()
 
 add_library(braid_static STATIC ${library_objects})
 set_target_properties(braid_static PROPERTIES OUTPUT_NAME braid)

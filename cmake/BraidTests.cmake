@@ -36,7 +36,8 @@ set(BRAID_TEST_ENV
     "BRAID_OP_ROWS=${BRAID_OP_ROWS_DIR}"
     "BRAID_SANITIZE=${BRAID_SANITIZE}"
     "UBSAN_OPTIONS=print_stacktrace=1"
-    "ASAN_OPTIONS=detect_stack_use_after_return=1:allocator_may_return_null=1"
+    # Some tests bring a table of ops in place of the library's.
+    "ASAN_OPTIONS=detect_stack_use_after_return=1:allocator_may_return_null=1:detect_odr_violation=0"
     "LSAN_OPTIONS=suppressions=${CMAKE_SOURCE_DIR}/tools/lsan.supp:print_suppressions=0"
     "TSAN_OPTIONS=suppressions=${CMAKE_SOURCE_DIR}/tools/tsan.supp:second_deadlock_stack=1:ignore_noninstrumented_modules=1:allocator_may_return_null=1")
 if(BRAID_SANITIZE MATCHES "thread")
@@ -97,6 +98,21 @@ function(braid_test_properties test source)
     endif()
 endfunction()
 
+# What tests of sanitized code link instead of the archives of all modules, from the ops on.
+if(BRAID_SHARED_TESTS)
+    get_property(built GLOBAL PROPERTY BRAID_BUILT)
+    set(objects)
+    foreach(module IN LISTS built)
+        get_property(module_objects GLOBAL PROPERTY BRAID_OBJECTS_${module})
+        list(APPEND objects ${module_objects})
+    endforeach()
+    braid_module_libs(cli libs)
+    add_library(braid_modules SHARED ${objects})
+    target_link_libraries(braid_modules PRIVATE ${libs})
+    set_target_properties(braid_modules PROPERTIES
+        OUTPUT_NAME bd_modules LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/modules LINKER_LANGUAGE C)
+endif()
+
 # A cmocka program from `source` (and ARGN), linked with `module` and those below.
 function(braid_add_test target test module source)
     add_executable(${target} ${source} ${ARGN})
@@ -109,10 +125,6 @@ function(braid_add_test target test module source)
     set_target_properties(${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${BRAID_TEST_DIR} LINKER_LANGUAGE C)
     target_link_libraries(${target} PRIVATE PkgConfig::CMOCKA)
     target_link_options(${target} PRIVATE $<$<BOOL:${BRAID_MOLD}>:-fuse-ld=mold>)
-    if(BRAID_SANITIZE)
-        # Relocations are a fifth of what the sanitizers make large.
-        target_link_options(${target} PRIVATE -no-pie)
-    endif()
     braid_link_modules(${target} ${module} ON)
     add_test(NAME ${test} COMMAND ${target})
     braid_test_properties(${test} ${source} ${target})
