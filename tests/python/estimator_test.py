@@ -585,6 +585,25 @@ class Contrib(unittest.TestCase):
         self.assertGreater(c.evaluate(x, y)["accuracy"], 0.9)
         self.assertEqual(64, len(list(c.predict(x))))
 
+    def test_predictions_of_tf_contrib_learn_for_constants_are_one_batch(self):
+        from braid.tensorflow.contrib import learn
+
+        x = X["x"]
+        regressor = learn.LinearRegressor(
+            learn.infer_real_valued_columns_from_input(x), model_dir=self.directory
+        ).fit(x, x[:, 0], steps=5)
+
+        def constants():
+            return {"": tf.constant(x[:7])}, None
+
+        def dataset():
+            return tf.data.Dataset.from_tensor_slices({"": x[:6]}).batch(2)
+
+        self.assertEqual(7, len(list(regressor.predict(input_fn=constants))))
+        self.assertEqual(7, len(regressor.predict(input_fn=constants, as_iterable=False)))
+        self.assertEqual(6, len(list(regressor.predict(input_fn=dataset))))
+        self.assertEqual(64, len(list(regressor.predict(x, batch_size=10))))
+
     def test_metrics_of_tf_contrib_learn_choose_what_they_take(self):
         from braid.tensorflow.contrib import learn
         from braid.tensorflow.contrib import metrics

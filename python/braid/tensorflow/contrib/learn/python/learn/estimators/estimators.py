@@ -8,6 +8,7 @@ from braid.tensorflow.contrib.learn.python.learn import metric_spec
 from braid.tensorflow.contrib.learn.python.learn import monitors as learn_monitors
 from braid.tensorflow.contrib.learn.python.learn.utils import input_fn_utils
 from braid.tensorflow.contrib.learn.python.learn.utils import saved_model_export_utils
+from braid.tensorflow.python.data.ops import dataset_ops
 from braid.tensorflow.python.estimator import estimator as core
 from braid.tensorflow.python.estimator import model_fn as core_model_fn
 from braid.tensorflow.python.estimator.canned import dnn
@@ -18,7 +19,9 @@ from braid.tensorflow.python.estimator.export import export_output
 from braid.tensorflow.python.estimator.inputs import numpy_io
 from braid.tensorflow.python.estimator.mode_keys import ModeKeys
 from braid.tensorflow.python.feature_column import feature_column_v2 as fc
+from braid.tensorflow.python.framework import ops
 from braid.tensorflow.python.saved_model import signature_constants
+from braid.tensorflow.python.training import session_run_hook
 
 # The name of the one feature of an array.
 _FEATURE = ""
@@ -59,8 +62,6 @@ def infer_real_valued_columns_from_input(x):
 
 def infer_real_valued_columns_from_input_fn(input_fn):
     """The columns of what an input function gives."""
-    from braid.tensorflow.python.framework import ops
-
     with ops.Graph().as_default():
         features = input_fn()
         features = features[0] if isinstance(features, tuple) else features
@@ -98,6 +99,25 @@ def _with_dict(input_fn):
         return result
 
     return wrapped
+
+
+class _EndOfConstantInput(session_run_hook.SessionRunHook):
+    """Ends predictions after their first batch where no queue and no dataset ends them."""
+
+    def __init__(self, input_fn):
+        self._input_fn = input_fn
+        self._is_dataset = False
+
+    def features(self):
+        """What the input function gives."""
+        found = self._input_fn()
+        self._is_dataset = isinstance(found, dataset_ops.DatasetV2)
+        return found
+
+    def after_run(self, run_context, run_values):
+        graph = run_context.session.graph
+        if not self._is_dataset and not graph.get_collection(ops.GraphKeys.QUEUE_RUNNERS):
+            run_context.request_stop()
 
 
 class _Fit:
@@ -151,8 +171,9 @@ class _Fit:
             raise NotImplementedError("tf.contrib.learn predict(iterate_batches=True): use tf.estimator")
         if callable(x):
             input_fn, x = x, None
-        inputs = _input_of(x, None, input_fn, batch_size, 1, False)
-        found = super().predict(inputs, predict_keys=outputs, **kwargs)
+        end = _EndOfConstantInput(_input_of(x, None, input_fn, batch_size, 1, False))
+        hooks = [*(kwargs.pop("hooks", None) or ()), end]
+        found = super().predict(end.features, predict_keys=outputs, hooks=hooks, **kwargs)
         key = getattr(self, "_PREDICTION", None)
         values = (p[key] if key and not outputs else p for p in found)
         if key:
