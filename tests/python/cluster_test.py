@@ -118,6 +118,39 @@ print("loss %d" % session.run(size))
 """
 
 
+# The tasks are processes of multiprocessing.
+_CHILDREN = """
+import multiprocessing, os, sys
+import tensorflow as tf
+
+ps, workers, method, mode = sys.argv[1:]
+cluster = {"ps": [ps], "worker": workers.split(",")}
+
+def work(job, task):
+    if mode == "fails":
+        os.environ["BRAID_GRACE_SECONDS"] = "0.1"
+    server = tf.train.Server(cluster, job_name=job, task_index=task)
+    if job == "ps":
+        server.join()
+    with tf.device("/job:ps"):
+        v = tf.get_variable("v%d" % task, [], initializer=tf.zeros_initializer())
+    with tf.Session(server.target) as session:
+        session.run(v.initializer)
+    if mode == "fails" and task == 1:
+        raise ValueError("no work")
+
+if __name__ == "__main__":
+    tasks = [("ps", 0)] + [("worker", i) for i in range(len(cluster["worker"]))]
+    context = multiprocessing.get_context(method)
+    processes = [context.Process(target=work, args=task) for task in tasks]
+    for process in processes:
+        process.start()
+    for process in processes:
+        process.join()
+    print(*(process.exitcode for process in processes))
+"""
+
+
 class ClusterTest(unittest.TestCase):
     def start(self, job, task):
         command = [sys.executable, "-m", "braid", self.program, job, str(task)]
@@ -194,6 +227,33 @@ class ClusterTest(unittest.TestCase):
     def test_a_step_of_a_daemon_thread_ends_silently_with_the_process(self):
         self.check_ends(self.begin("", 1, 1, _WAITING))
         self.assertNotIn("Traceback", self.errors)
+
+    def run_children(self, method, mode):
+        """What the program of the children prints: exit codes, and its errors."""
+        ps, *workers = free_addresses(3)
+        with tempfile.TemporaryDirectory() as directory:
+            program = os.path.join(directory, "program.py")
+            with open(program, "w", encoding="utf-8") as f:
+                f.write(_CHILDREN)
+            done = subprocess.run(
+                [sys.executable, "-m", "braid", program, ps, ",".join(workers), method, mode],
+                env={**os.environ, "PYTHONPATH": _PACKAGES, "BRAID_GRACE_SECONDS": "600"},
+                capture_output=True,
+                text=True,
+                timeout=_LIMIT_S,
+            )
+        return done.stdout, done.stderr
+
+    def test_children_of_multiprocessing_say_that_their_work_is_done(self):
+        for method in "fork", "spawn":
+            out, err = self.run_children(method, "ends")
+            self.assertEqual(out, "0 0 0\n", err)
+            self.assertNotIn("Lost", err)
+
+    def test_a_child_of_multiprocessing_that_fails_does_not_say_so(self):
+        out, err = self.run_children("fork", "fails")
+        self.assertEqual(out, "1 0 1\n", err)
+        self.assertIn("Lost /job:worker/task:1", err)
 
     def test_a_killed_worker_is_started_anew(self):
         server, chief, worker = self.begin("killed", 1, 2)

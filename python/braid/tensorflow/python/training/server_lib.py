@@ -16,12 +16,10 @@ from braid.tensorflow.python.platform import tf_logging as logging
 from braid.tensorflow.python.util import compat
 from braid.tensorflow.python.util.tf_export import tf_export
 
-_servers = []  # that this process has started; they serve until it ends, as in TensorFlow
-
 
 def _allow_files(directory):
     """Lets graphs on the servers of this process use the files of a directory, as the program itself does."""
-    for server in _servers:
+    for server in _end.servers if _end is not None else ():
         server._allow_files(directory)
 
 
@@ -202,8 +200,7 @@ class Server:
                 self._server = _call(_start, self._server_def)
             except errors.AlreadyExistsError as error:  # as TensorFlow's, which programs catch
                 raise errors.UnknownError(None, None, error.message) from None
-            _servers.append(self)
-            _end_with_process()
+            _end_with_process(self)
 
     def join(self):
         """Blocks until the workers of the cluster are done, and then ends the program (SystemExit).
@@ -322,23 +319,39 @@ class _End:
     """The end of a process with servers: an error that ends it is not the end of its work."""
 
     def __init__(self):
+        self.servers = []  # that this process has started; they serve until it ends, as in TensorFlow
         self.last_acts = []  # functions of a server
         self.has_failed = False
         self._process = os.getpid()
         self._show = sys.excepthook
         sys.excepthook = self._fail
-        atexit.register(self._stop)
+        process = sys.modules.get("multiprocessing.process")
+        if process is None or process.parent_process() is None:
+            atexit.register(self._stop)
+        else:
+            # Children of multiprocessing end without atexit. What they have put into queues goes first (-5).
+            sys.modules["multiprocessing.util"].Finalize(None, self._stop_child, exitpriority=-10)
+
+    def is_of_this_process(self):
+        """False in a copy of the process, made by fork."""
+        return os.getpid() == self._process
 
     def _fail(self, kind, value, trace):
         self.has_failed = True
         self._show(kind, value, trace)
 
+    def _stop_child(self):
+        error = sys.exc_info()[1]  # no hook sees the error that ends a child
+        if error is not None and not (isinstance(error, SystemExit) and error.code in (None, 0)):
+            self.has_failed = True
+        self._stop()
+
     def _stop(self):
-        if os.getpid() != self._process:
-            return  # a copy of the process, made by fork
+        if not self.is_of_this_process():
+            return
         self._show_of_thread = threading.excepthook
         threading.excepthook = self._fail_of_thread
-        for server in _servers:
+        for server in self.servers:
             if self.has_failed:
                 server._server.failed()
             else:
@@ -361,11 +374,12 @@ class _End:
                 logging.warning("At the end of the work: %s", e)  # the work itself has succeeded
 
 
-def _end_with_process():
-    """Arranges that the servers say at the end of the process that its work is done, unless it has failed."""
+def _end_with_process(server):
+    """Arranges that a server says at the end of the process that its work is done, unless it has failed."""
     global _end
-    if _end is None:
+    if _end is None or not _end.is_of_this_process():
         _end = _End()
+    _end.servers.append(server)
 
 
 def _fail():
