@@ -1,11 +1,12 @@
 // The master: its sessions, from their making to their end.
 //
-// A session is made in four parts: its tasks are found (device_finder.c, holding no thread), its graph is
-// placed (on the master's pool), each task is told of it, and it goes into the table. Closing takes it out of
-// the table, cancels its steps and waits for the last of them to leave, holding no thread either.
+// A session is made in four parts: its tasks are found (device_finder.c) and told of it, both holding no
+// thread, its graph is placed (on the master's pool), and it goes into the table. Closing takes it out of the
+// table, cancels its steps and waits for the last of them to leave, holding no thread either.
 #include "base/alloc.h"
 #include "base/check.h"
 #include "base/clock.h"
+#include "base/log.h"
 #include "cluster/master/master_internal.h"
 #include "graph/device_name.h"
 #include "runtime/session.h"
@@ -99,7 +100,19 @@ static braid_code check_room(bd_master *m, const bd_caller *owner, braid_status 
     return st->code;
 }
 
-typedef struct creation {
+typedef struct creation creation;
+
+// The session on one of its tasks.
+typedef struct task_creation {
+    creation *c;
+    const bd_peer *peer;
+    bd_cancellation *cancellation; // of the requests to the tasks
+    bd_worker_done_fn done;
+    void *done_arg;
+    braid_status why; // it is unavailable
+} task_creation;
+
+struct creation {
     bd_master *master;
     braid_graph graph;
     bd_session_config
@@ -107,18 +120,20 @@ typedef struct creation {
     const bd_peer *leader;
     bd_master_created_fn fn;
     void *arg;
-    bd_found_tasks found;
     bd_master_session *session;
+    task_creation *tasks; // of the session
+    bool *has_ended;      // [tasks]: is done with its work, and has ended since it was found
     int64_t deadline_ns;
     bd_cancellation *cancellation; // a reference to the caller's
-} creation;
+};
 
 static void creation_end(creation *c, const braid_status *st)
 {
     c->fn(c->arg, st->code ? NULL : c->session, st);
     if (st->code) bd_master_session_unref(c->session);
     bd_graph_fini(&c->graph);
-    bd_found_tasks_fini(&c->found);
+    bd_free(c->tasks);
+    bd_free(c->has_ended);
     bd_session_cluster_unref(c->config.cluster);
     bd_cancellation_unref(c->cancellation);
     bd_free(c);
@@ -139,6 +154,32 @@ static void delete_on_tasks(const bd_master_session *s)
     }
 }
 
+// A task that is done with its work may end between the search for tasks and this request.
+static void done_known(void *arg, const bd_done_notice *tasks, int count)
+{
+    task_creation *t = arg;
+    BD_STATUS(st);
+    bd_status_move(st, &t->why);
+    if (bd_done_notices_have(tasks, count, t->peer)) {
+        bd_info("CreateSession goes on without %s: it is done with its work", t->peer->label);
+        t->c->has_ended[t - t->c->tasks] = true;
+        bd_status_fini(st);
+    }
+    t->done(t->done_arg, st);
+}
+
+static void created_on_task(void *arg, const braid_status *st)
+{
+    task_creation *t = arg;
+    bd_membership *m = t->c->session->cluster ? NULL : t->c->master->env.membership;
+    if (st->code == BRAID_UNAVAILABLE && m && !t->peer->is_self) {
+        bd_status_copy(&t->why, st);
+        bd_membership_ask_done(m, t->cancellation, done_known, t);
+    } else {
+        t->done(t->done_arg, st);
+    }
+}
+
 static void create_on_task(void *arg, bd_worker *w, bd_cancellation *cancellation, bd_worker_done_fn done,
                            void *done_arg)
 {
@@ -150,7 +191,14 @@ static void create_on_task(void *arg, bd_worker *w, bd_cancellation *cancellatio
                                    .collective_leader = c->leader ? c->leader->task : "",
                                    .client = bd_caller_client(&c->session->owner),
                                    .cluster = c->session->cluster};
-    w->ops->create_session(w, c->session->handle, &self, c->config.is_isolated, cancellation, done, done_arg);
+    task_creation *t = c->tasks;
+    while (t->peer->worker != w)
+        t++;
+    t->cancellation = cancellation;
+    t->done = done;
+    t->done_arg = done_arg;
+    w->ops->create_session(w, c->session->handle, &self, c->config.is_isolated, cancellation, created_on_task,
+                           t);
 }
 
 // Others of its owner may have been opened meanwhile.
@@ -166,11 +214,14 @@ static braid_code add_session(creation *c, braid_status *st)
     return st->code;
 }
 
-static void created_on_tasks(void *arg, const braid_status *from)
+static void place(void *arg)
 {
     creation *c = arg;
     BD_STATUS(st);
-    bd_status_copy(st, from);
+    bd_master_session_leave_out(c->session, c->has_ended);
+    const bd_account_turn turn = bd_account_enter(bd_master_account(c->master, &c->config.owner));
+    bd_master_session_place(c->session, &c->graph, st);
+    bd_account_leave(turn);
     if (st->code || add_session(c, st))
         delete_on_tasks(c->session);
     else
@@ -178,33 +229,35 @@ static void created_on_tasks(void *arg, const braid_status *from)
     creation_end(c, st);
 }
 
+static void created_on_tasks(void *arg, const braid_status *from)
+{
+    creation *c = arg;
+    BD_STATUS(st);
+    bd_status_copy(st, from);
+    if (!st->code) {
+        if (bd_thread_pool_submit(c->master->env.pool, place, c)) return;
+        bd_fail(st, BRAID_CANCELLED, "The server is stopping");
+    }
+    delete_on_tasks(c->session);
+    creation_end(c, st);
+}
+
 static void create_on_tasks(creation *c)
 {
+    const bd_found_tasks *found = &c->session->tasks;
+    c->tasks = bd_calloc((size_t)found->count, sizeof *c->tasks);
+    c->has_ended = bd_calloc((size_t)found->count, sizeof *c->has_ended);
+    for (int i = 0; i < found->count; i++)
+        c->tasks[i] = (task_creation){.c = c, .peer = found->items[i].peer};
     const bd_fanout_options options = {
         .timers = c->master->env.timers,
         .what = "CreateSession",
-        .tasks = &c->session->tasks,
+        .tasks = found,
         .deadline_ns = c->deadline_ns,
         .cancellation = c->cancellation,
         .send = create_on_task,
     };
     bd_master_fanout(&options, created_on_tasks, c);
-}
-
-static void place(void *arg)
-{
-    creation *c = arg;
-    BD_STATUS(st);
-    const bd_account_turn turn = bd_account_enter(bd_master_account(c->master, &c->config.owner));
-    c->session = bd_master_session_new(c->master, &c->found, &c->config, &c->graph, st);
-    bd_account_leave(turn);
-    if (c->session) {
-        c->session->leader = c->leader;
-        c->session->owner = c->config.owner;
-        create_on_tasks(c);
-    } else {
-        creation_end(c, st);
-    }
 }
 
 // Tasks of a cluster that a session names may be one server, at two of its addresses. Its parts of a step
@@ -226,13 +279,14 @@ static void tasks_found(void *arg, bd_found_tasks *found, const braid_status *fr
     BD_STATUS(st);
     bd_status_copy(st, from);
     if (!st->code && c->config.cluster) check_servers(found, st);
-    if (!st->code) {
-        c->found = *found;
-        *found = (bd_found_tasks){0};
-        if (bd_thread_pool_submit(c->master->env.pool, place, c)) return;
-        bd_fail(st, BRAID_CANCELLED, "The server is stopping");
+    if (st->code) {
+        creation_end(c, st);
+        return;
     }
-    creation_end(c, st);
+    c->session = bd_master_session_new(c->master, found, &c->config);
+    c->session->leader = c->leader;
+    c->session->owner = c->config.owner;
+    create_on_tasks(c);
 }
 
 static int64_t creation_deadline(const bd_master *m, const bd_session_config *config, int64_t deadline_ns)

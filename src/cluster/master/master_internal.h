@@ -154,10 +154,13 @@ typedef struct bd_fanout_options {
 void bd_master_fanout(const bd_fanout_options *o, bd_master_done_fn fn, void *arg);
 
 // master_session.c
-// Makes a session of the tasks found (taken over) and places `graph` (taken over), which counts in the
-// account of this thread. NULL with an error.
-bd_master_session *bd_master_session_new(bd_master *m, bd_found_tasks *tasks, const bd_session_config *config,
-                                         braid_graph *graph, braid_status *st);
+// Makes a session of the tasks found (taken over), without a graph.
+bd_master_session *bd_master_session_new(bd_master *m, bd_found_tasks *tasks,
+                                         const bd_session_config *config);
+// Leaves out the tasks whose flag [tasks.count] is set; not this server's own.
+void bd_master_session_leave_out(bd_master_session *s, const bool *flags);
+// Places the first graph of a session (taken over), which counts in the account of this thread.
+braid_code bd_master_session_place(bd_master_session *s, braid_graph *graph, braid_status *st);
 // The tasks of the cluster that a session has.
 const bd_peers *bd_master_peers(const bd_master *m, const bd_session_cluster *cluster);
 // The task that leads the session's collectives; NULL when the session names none, or, with an error, when

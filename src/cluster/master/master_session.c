@@ -114,6 +114,7 @@ braid_code bd_master_extend(bd_master_session *s, const bd_message *graph_def, i
 
 static void list_devices(bd_master_session *s)
 {
+    s->device_count = 0;
     for (int i = 0; i < s->tasks.count; i++)
         s->device_count += s->tasks.items[i].device_count;
     s->devices = bd_calloc((size_t)s->device_count, sizeof *s->devices);
@@ -150,8 +151,7 @@ const bd_peer *bd_master_leader(const bd_master *m, const bd_session_config *con
     return leader;
 }
 
-bd_master_session *bd_master_session_new(bd_master *m, bd_found_tasks *tasks, const bd_session_config *config,
-                                         braid_graph *graph, braid_status *st)
+bd_master_session *bd_master_session_new(bd_master *m, bd_found_tasks *tasks, const bd_session_config *config)
 {
     bd_master_session *s = bd_calloc(1, sizeof *s);
     s->master = m;
@@ -176,19 +176,34 @@ bd_master_session *bd_master_session_new(bd_master *m, bd_found_tasks *tasks, co
     atomic_init(&s->refs, 1);
     bd_mutex_init(&s->graph_mu);
     bd_mutex_init(&s->mu);
+    bd_graph_init(&s->graph);
     list_devices(s);
+    return s;
+}
+
+void bd_master_session_leave_out(bd_master_session *s, const bool *flags)
+{
+    int kept = 0;
+    for (int i = 0; i < s->tasks.count; i++)
+        if (!flags[i]) s->tasks.items[kept++] = s->tasks.items[i];
+    s->tasks.count = kept;
+    bd_free(s->devices);
+    list_devices(s);
+}
+
+braid_code bd_master_session_place(bd_master_session *s, braid_graph *graph, braid_status *st)
+{
+    bd_mutex_lock(&s->graph_mu);
+    bd_graph_fini(&s->graph);
     s->graph = *graph;
     bd_graph_init(graph);
     for (size_t i = 0; i < s->graph.nodes.len; i++)
         s->graph.nodes.items[i]->graph = &s->graph;
-    bd_mutex_lock(&s->graph_mu);
     bd_graph_lower(&s->graph, 0);
     braid_code code = place_locked(s, 0, st);
     if (!code) code = charge_locked(s, st);
     bd_mutex_unlock(&s->graph_mu);
-    if (!code) return s;
-    bd_master_session_unref(s);
-    return NULL;
+    return code;
 }
 
 // ---- Steps in progress ----

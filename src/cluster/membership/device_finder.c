@@ -145,14 +145,6 @@ static void log_wait(void *arg)
 
 // ---- Missing tasks that are done ----
 
-static bool is_done(const bd_peer *peer, const bd_done_notice *tasks, int count)
-{
-    for (int i = 0; i < count; i++)
-        if (!tasks[i].only_serves && tasks[i].task == peer->index && strcmp(tasks[i].job, peer->job) == 0)
-            return true;
-    return false;
-}
-
 // Ends the call to the task, which then settles it. A task that has answered GetStatus lives.
 static void leave_out(task_query *q, const bd_done_notice *tasks, int count)
 {
@@ -161,7 +153,7 @@ static void leave_out(task_query *q, const bd_done_notice *tasks, int count)
     bd_mutex_lock(&f->mu);
     if (f->pending > 0 && !q->is_left_out) { // afterwards what was found is the callback's
         const bd_found_task *task = &f->found.items[q->index];
-        q->is_left_out = task->device_count == 0 && is_done(task->peer, tasks, count);
+        q->is_left_out = task->device_count == 0 && bd_done_notices_have(tasks, count, task->peer);
         if (q->is_left_out) peer = task->peer;
     }
     bd_mutex_unlock(&f->mu);

@@ -538,6 +538,14 @@ bool bd_membership_works(const bd_peer *peer)
     return !is_ps(peer) && strcmp(peer->job, "evaluator") != 0;
 }
 
+bool bd_done_notices_have(const bd_done_notice *tasks, int count, const bd_peer *peer)
+{
+    for (int i = 0; i < count; i++)
+        if (!tasks[i].only_serves && tasks[i].task == peer->index && strcmp(tasks[i].job, peer->job) == 0)
+            return true;
+    return false;
+}
+
 bd_workforce bd_membership_workforce(bd_membership *m)
 {
     const bool is_self_at_work = !is_ps(m->env.peers->self);

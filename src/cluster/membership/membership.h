@@ -93,6 +93,9 @@ int bd_membership_done_tasks(bd_membership *m, bd_done_notice **out);
 // Returns whether the task works: it is no parameter server and no evaluator.
 bool bd_membership_works(const bd_peer *peer);
 
+// Returns whether the task is among those, and has ended its work.
+bool bd_done_notices_have(const bd_done_notice *tasks, int count, const bd_peer *peer);
+
 typedef void (*bd_done_tasks_fn)(void *arg, const bd_done_notice *tasks, int count);
 // Gives the tasks that are done, as the first membership server knows them; none when it does not answer.
 // Calls back once, on any thread, perhaps before it returns.
