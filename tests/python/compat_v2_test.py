@@ -1,5 +1,6 @@
 # tf.compat.v2: the names of TensorFlow 2 in graphs, with its arguments.
 import inspect
+import os
 import pathlib
 import tempfile
 import unittest
@@ -137,6 +138,7 @@ class CompatV2Test(unittest.TestCase):
                 self.assertEqual(session.run([scalar, text, skipped]), [True, True, False])
                 session.run(writer.flush())
             (file,) = pathlib.Path(directory).iterdir()
+            self.assertRegex(file.name, r"\.%d\.\d+\.v2$" % os.getpid())  # no other writer has its name
             events = [event for event in tf.train.summary_iterator(str(file)) if event.HasField("summary")]
         got = {e.summary.value[0].tag: (e.step, e.summary.value[0]) for e in events}
         self.assertEqual({tag: step for tag, (step, _) in got.items()}, {"outer/loss": 7, "said": 8})

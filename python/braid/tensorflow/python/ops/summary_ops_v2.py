@@ -32,6 +32,7 @@ _INVALID_SCOPE_CHARACTERS = re.compile(r"[^-_/.A-Za-z0-9]")
 class _State(threading.local):
     writer = None
     recording = None  # a bool, a tensor, or a function that gives either; None: nothing says so
+    step = None
 
 
 _state = _State()
@@ -51,6 +52,13 @@ def should_record_summaries():
     """Whether the ops that are built now write: a bool, or a tensor of one."""
     recording = _state.recording() if callable(_state.recording) else _state.recording
     return False if recording is None else recording
+
+
+def _should_record_summaries_v2():
+    """Whether the ops that are built now write. Where nothing says so they do, unlike tf.contrib.summary's."""
+    if _state.writer is None:
+        return False
+    return _state.recording is None or should_record_summaries()
 
 
 def record_if(condition):
@@ -79,6 +87,16 @@ def record_summaries_every_n_global_steps(n, global_step=None):
         should = math_ops.equal(global_step % n, 0)
     with _with(recording=should):
         yield should
+
+
+def get_step():
+    """The step that set_step has set in this thread, or None."""
+    return _state.step
+
+
+def set_step(step):
+    """Sets the step of the summaries of this thread that are given none: a number, a tensor or a variable."""
+    _state.step = step
 
 
 class ResourceSummaryWriter:
@@ -159,6 +177,24 @@ def create_file_writer(logdir, max_queue=None, flush_millis=None, filename_suffi
 create_summary_file_writer = create_file_writer
 
 
+def create_file_writer_v2(logdir, max_queue=None, flush_millis=None, filename_suffix=None, name=None):
+    """A writer of an event file of its own. See create_file_writer. ValueError: logdir is None."""
+    if logdir is None:
+        raise ValueError("logdir cannot be None")
+    with ops.name_scope(name, "create_file_writer") as scope, ops.device("cpu:0"):
+        logdir = ops.convert_to_tensor(compat.path_to_str(logdir), dtypes.string)
+        suffix = constant_op.constant(".v2") if filename_suffix is None else filename_suffix
+        return ResourceSummaryWriter(
+            shared_name=ops.name_from_scope_name(scope),
+            init_op_fn=gen_summary_ops.create_summary_file_writer,
+            name=name,
+            logdir=logdir,
+            max_queue=constant_op.constant(10) if max_queue is None else max_queue,
+            flush_millis=constant_op.constant(120000) if flush_millis is None else flush_millis,
+            filename_suffix=constant_op.constant(f".{os.getpid()}.{ops.uid()}") + suffix,
+        )
+
+
 def create_db_writer(db_uri, experiment_name=None, run_name=None, user_name=None, name=None):
     """NotImplementedError."""
     raise NotImplementedError(
@@ -225,6 +261,54 @@ def summary_writer_function(name, tensor, function, family=None):
         )
     ops.add_to_collection(_SUMMARIES, op)
     return op
+
+
+@contextlib.contextmanager
+def summary_scope(name, default_name="summary", values=None):
+    """A scope of names for a summary. Yields (tag, scope). The tag has the name as it is given."""
+    name = name or default_name
+    current = ops.get_name_scope()
+    tag = f"{current}/{name}" if current else name
+    name = _INVALID_SCOPE_CHARACTERS.sub("", name) or None
+    with ops.name_scope(name, default_name, values) as scope:
+        yield tag, scope
+
+
+def write(tag, tensor, step=None, metadata=None, name=None):
+    """The op that writes a tensor, with SummaryMetadata for a plugin of TensorBoard.
+
+    The op gives whether it wrote. ValueError: there is a writer, and no step.
+    """
+    with ops.name_scope(name, "write_summary") as scope:
+        writer = _state.writer
+        if writer is None:
+            return constant_op.constant(False)
+        step = _state.step if step is None else step
+        if step is None:
+            raise ValueError("No step set via 'step' argument or tf.summary.experimental.set_step()")
+        serialized = metadata.SerializeToString() if hasattr(metadata, "SerializeToString") else metadata
+
+        def record():
+            op = gen_summary_ops.write_summary(
+                writer._resource,
+                math_ops.cast(step, dtypes.int64),
+                array_ops.identity(tensor),
+                tag,
+                serialized or b"",
+                name=scope,
+            )
+            with ops.control_dependencies([op]):
+                return constant_op.constant(True)
+
+        with ops.device("cpu:0"):
+            op = smart_cond.smart_cond(
+                _should_record_summaries_v2(),
+                record,
+                lambda: constant_op.constant(False),
+                name="summary_cond",
+            )
+        ops.add_to_collection(_SUMMARIES, op)
+        return op
 
 
 def generic(name, tensor, metadata=None, family=None, step=None):
