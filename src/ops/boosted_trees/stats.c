@@ -162,7 +162,9 @@ BD_OP(BoostedTreesMakeStatsSummary) = {
     .kernels = BD_KERNELS({.flags = BD_KERNEL_EXPENSIVE, .run = make_run}),
     .doc =
         "Sums of gradients and hessians by feature, node and bucket: [num_features, max_splits, num_buckets, 2].",
-    .deviation = "Sums are made in double.",
+    .deviation =
+        "Sums are made in double. Gradients of several columns are refused: TensorFlow 1.15 takes the first "
+        "column alone, and trains on one class.",
 };
 
 // ---- BoostedTreesAggregateStats ----
