@@ -106,7 +106,7 @@ class CollectiveAllReduceStrategy(distribute_lib.StrategyV1):
         they need it for their last step. A server that the program has started is taken.
         """
         job, task = self._task
-        for server in server_lib._servers:
+        for server in server_lib._servers():
             if (server.server_def.job_name, server.server_def.task_index) == (job, task):
                 return server
         server = server_lib.Server(self._cluster, job_name=job, task_index=task)

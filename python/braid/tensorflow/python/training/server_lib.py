@@ -17,9 +17,14 @@ from braid.tensorflow.python.util import compat
 from braid.tensorflow.python.util.tf_export import tf_export
 
 
+def _servers():
+    """The servers that this process has started."""
+    return _end.servers if _end is not None and _end.is_of_this_process() else []
+
+
 def _allow_files(directory):
     """Lets graphs on the servers of this process use the files of a directory, as the program itself does."""
-    for server in _end.servers if _end is not None else ():
+    for server in _servers():
         server._allow_files(directory)
 
 
