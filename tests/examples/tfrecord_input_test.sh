@@ -15,7 +15,8 @@ check "a directory that cannot be made is an error" test "$(exit_code tfrecord_i
 
 cluster() { exit_code braid run --ps 1 --workers 2 "$bin/tfrecord_input" --work_queue "$@"; }
 check "workers share the files" test "$(cluster "$dir/shared" 4)" = 0
-check "each file is trained once in each epoch" grep -q "test accuracy after 320 steps" "$dir/out"
+# 320 steps in all; when the chief has ended, the other worker may be in its last one.
+check "each file is trained once in each epoch" grep -Eq "test accuracy after (319|320) steps" "$dir/out"
 check "no unfinished file is left" test "$(ls "$dir/shared" | wc -l)" = 5
 truncate -s 5000 "$dir/shared/digits-00002-of-00004"
 check "a damaged file ends the workers" test "$(cluster "$dir/shared" 1)" = 1
