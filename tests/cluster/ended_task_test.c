@@ -1,4 +1,5 @@
 // A task that ends while a session is being opened, after the master has found it.
+// labels: concurrent
 #include "base/alloc.h"
 #include "base/status.h"
 #include "support/test_cluster.h"
