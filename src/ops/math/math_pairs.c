@@ -156,20 +156,21 @@ static void next_after_gradient(bd_grad_ctx *c)
 CLOSE(close_f32, float)
 CLOSE(close_f64, double)
 
-// Integers wrap around; difference and tolerance have the type of the operands.
-#define CLOSE_INTEGERS(NAME, T, U)                                                                           \
+// Integers wrap around; the difference has the type of the operands, and the tolerance is cut to it.
+#define CLOSE_INTEGERS(NAME, T, U, MIN, MAX)                                                                 \
     static void NAME(const braid_tensor *xs, const braid_tensor *ys, double tolerance, bool *z)              \
     {                                                                                                        \
         const T *x = xs->data, *y = ys->data;                                                                \
+        const T most = tolerance >= (double)MAX ? MAX : tolerance > (double)MIN ? (T)tolerance : MIN;        \
         for (int64_t i = 0, end; (end = bd_block_end(i, bd_tensor_count(xs))) > i;)                          \
             for (; i < end; i++) {                                                                           \
                 T difference = (T)((U)x[i] - (U)y[i]);                                                       \
                 T size = difference < 0 ? (T)(0 - (U)difference) : difference;                               \
-                z[i] = size <= (T)tolerance;                                                                 \
+                z[i] = size <= most;                                                                         \
             }                                                                                                \
     }
-CLOSE_INTEGERS(close_i32, int32_t, uint32_t)
-CLOSE_INTEGERS(close_i64, int64_t, uint64_t)
+CLOSE_INTEGERS(close_i32, int32_t, uint32_t, INT32_MIN, INT32_MAX)
+CLOSE_INTEGERS(close_i64, int64_t, uint64_t, INT64_MIN, INT64_MAX)
 
 static void approximate_equal_run(bd_op_ctx *c)
 {
