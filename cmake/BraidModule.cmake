@@ -117,7 +117,8 @@ function(braid_add_module module)
     endif()
 endfunction()
 
-# Links `target` with the archives of `module` and all below it, and their test helpers if `with_testing`.
+# Links `target` with the archives of `module` and all below it, and their test helpers if `with_testing`. Of
+# sanitized code, tests link the shared library braid_modules in place of the archives.
 function(braid_link_modules target module with_testing)
     get_property(built GLOBAL PROPERTY BRAID_BUILT)
     list(FIND BRAID_MODULES ${module} position)
@@ -139,7 +140,8 @@ function(braid_link_modules target module with_testing)
         endif()
     endforeach()
     if(shared)
-        # Programs take copies of a library's data unless they are compiled as libraries are.
+        # Without it the linker puts copies of the library's data into the program (copy relocations), which
+        # AddressSanitizer takes for errors.
         target_compile_options(${target} PRIVATE -fPIC)
         list(APPEND archives braid_modules)
     endif()
