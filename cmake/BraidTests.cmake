@@ -32,12 +32,12 @@ endif()
 # what they ran (src/ops/testing/op_rows.h).
 set(BRAID_OP_ROWS_DIR ${CMAKE_BINARY_DIR}/op_rows)
 file(MAKE_DIRECTORY ${BRAID_OP_ROWS_DIR})
+set(asan_options "detect_stack_use_after_return=1:allocator_may_return_null=1")
 set(BRAID_TEST_ENV
     "BRAID_OP_ROWS=${BRAID_OP_ROWS_DIR}"
     "BRAID_SANITIZE=${BRAID_SANITIZE}"
     "UBSAN_OPTIONS=print_stacktrace=1"
-    # Some tests bring a table of ops in place of the library's.
-    "ASAN_OPTIONS=detect_stack_use_after_return=1:allocator_may_return_null=1:detect_odr_violation=0"
+    "ASAN_OPTIONS=${asan_options}"
     "LSAN_OPTIONS=suppressions=${CMAKE_SOURCE_DIR}/tools/lsan.supp:print_suppressions=0"
     "TSAN_OPTIONS=suppressions=${CMAKE_SOURCE_DIR}/tools/tsan.supp:second_deadlock_stack=1:ignore_noninstrumented_modules=1:allocator_may_return_null=1")
 if(BRAID_SANITIZE MATCHES "thread")
@@ -128,6 +128,12 @@ function(braid_add_test target test module source)
     braid_link_modules(${target} ${module} ON)
     add_test(NAME ${test} COMMAND ${target})
     braid_test_properties(${test} ${source} ${target})
+    file(STRINGS ${source} own_ops REGEX "^#include \"runtime/testing/test_ops.h\"")
+    if(own_ops AND BRAID_SHARED_TESTS)
+        # Its table of ops replaces that of the library.
+        set_property(TEST ${test} APPEND PROPERTY ENVIRONMENT
+                     "ASAN_OPTIONS=${asan_options}:detect_odr_violation=0")
+    endif()
 endfunction()
 
 get_property(built GLOBAL PROPERTY BRAID_BUILT)
