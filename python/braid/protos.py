@@ -4,6 +4,7 @@ They are made at run time from descriptors, in a pool of their own: a TensorFlow
 messages of the same names, and code that protoc generates binds to one version of protobuf.
 """
 
+import importlib
 import pathlib
 import sys
 
@@ -32,10 +33,24 @@ else:
     _make_class = message_factory.MessageFactory(pool).GetPrototype
 
 
+def _module_of(descriptor):
+    """The module that has the message: braid.message_modules makes it."""
+    return "braid." + descriptor.file.name.removesuffix(".proto").replace("/", ".") + "_pb2"
+
+
+def _reduce(self):
+    """How a message is pickled. protobuf's looks the classes of inner messages up in a pool that has not these."""
+    return type(self), (), self.__getstate__()
+
+
 def _class_of(descriptor):
     made = _make_class(descriptor)
+    made.__module__ = _module_of(descriptor)  # classes are pickled as names of their modules
+    made.__qualname__ = descriptor.full_name.removeprefix(descriptor.file.package + ".")
+    if descriptor.containing_type is not None:
+        made.__reduce__ = _reduce
     for inner in descriptor.nested_types:  # not every implementation of protobuf has them: Summary.Value
-        if not inner.GetOptions().map_entry and not hasattr(made, inner.name):
+        if not inner.GetOptions().map_entry:
             setattr(made, inner.name, _class_of(inner))
     return made
 
@@ -50,8 +65,8 @@ def message(name):
 
 def __getattr__(name):
     try:
-        made = message(f"tensorflow.{name}")
+        descriptor = pool.FindMessageTypeByName(f"tensorflow.{name}")
     except KeyError:
         raise AttributeError(f"TensorFlow has no message {name} that Braid knows") from None
-    globals()[name] = made
+    made = globals()[name] = getattr(importlib.import_module(_module_of(descriptor)), name)
     return made

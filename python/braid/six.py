@@ -11,6 +11,8 @@ import operator
 import sys
 import types
 
+from braid.named_module import NamedModule
+
 __version__ = "1.16.0"
 PY2, PY3, PY34 = False, True, True
 string_types, integer_types, class_types = (str,), (int,), (type,)
@@ -160,7 +162,7 @@ _MOVED = {
 }
 
 
-class _Moves(types.ModuleType):
+class _Moves(NamedModule):
     """A module whose names are those of other modules."""
 
     def __getattr__(self, name):

@@ -222,6 +222,7 @@ static char *find_program(const char *name)
 typedef struct command {
     char *path;  // owned; NULL: not found
     char **argv; // owned, the words are not; ends with NULL
+    bool is_python;
 } command;
 
 static bool is_python(const char *name)
@@ -235,11 +236,12 @@ static command find_command(char **argv)
 {
     const char *python = getenv("BRAID_PYTHON");
     char *before[] = {python && python[0] ? (char *)python : "python3", "-m", "braid"};
-    const size_t words = is_python(argv[0]) ? sizeof before / sizeof *before : 0;
+    command c = {.is_python = is_python(argv[0])};
+    const size_t words = c.is_python ? sizeof before / sizeof *before : 0;
     size_t count = 0;
     while (argv[count])
         count++;
-    command c = {.argv = bd_calloc(words + count + 1, sizeof *c.argv)};
+    c.argv = bd_calloc(words + count + 1, sizeof *c.argv);
     memcpy(c.argv, before, words * sizeof *before);
     memcpy(c.argv + words, argv, count * sizeof *argv);
     c.path = find_program(c.argv[0]);
@@ -530,6 +532,9 @@ static int run_main(int argc, char **argv)
     if (read_hosts(&f, &hosts) && deal_counts(&f, &hosts)) {
         c = find_command(argv + f.program);
         const char *name = c.argv[0];
+        // Only this run's tasks have its certificates, so that Python programs use files as on one host
+        // (server_lib.py).
+        if (c.is_python && wants_keys(&f, &hosts)) setenv(BD_FILE_ROOT_VARIABLE, "/", 0);
         if (c.path)
             code = run_here_or_on_hosts(&f, &hosts, c.path, c.argv);
         else

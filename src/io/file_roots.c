@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/array.h"
+#include "base/file_root_variable.h"
 #include "base/strbuf.h"
 #include "base/thread.h"
 #include "io/path.h"
@@ -302,7 +303,8 @@ static braid_code refuse(const char *what, const char *path, braid_status *st)
 {
     return bd_fail(st, BRAID_PERMISSION_DENIED,
                    "cannot %s %s: it is not in a directory that the server opens to graphs (start the server "
-                   "with --file-root DIR, where DIR is the directory of the file)",
+                   "with --file-root DIR, or its program with " BD_FILE_ROOT_VARIABLE
+                   "=DIR, where DIR is the directory of the file)",
                    what, path);
 }
 

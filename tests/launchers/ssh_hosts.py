@@ -23,6 +23,21 @@ SILENCE = "nothing was heard from there for 20 s"
 # Of ten digits, after few steps of stale gradients.
 GOOD_ACCURACY = r"worker/0 \| test accuracy: (0\.[4-9]|1)"
 LAUNCHER, A, B = 0, 1, 2  # hosts
+PYTHON = {"BRAID_PYTHON": "/usr/bin/python3", "PYTHONPATH": str(BIN.parent / "python")}
+# Its graph reads a file on the worker and writes one on the parameter server.
+COPY_FILE = """
+import json, os, sys, tensorflow as tf
+read, written = sys.argv[1:]
+config = json.loads(os.environ["TF_CONFIG"])
+job = config["task"]["type"]
+server = tf.train.Server(config["cluster"], job, 0)
+if job == "ps":
+    server.join()
+with tf.device("/job:worker"):
+    content = tf.read_file(read)
+with tf.device("/job:ps"), tf.Session(server.target) as session:
+    session.run(tf.write_file(written, content))
+"""
 TRAINING = ["mnist_replica", f"--data_dir={os.environ.get('BRAID_MNIST_DIR', '')}", "--learning_rate=0.01"]
 FEW_WEIGHTS = "--hidden_units=20"  # with more, a network that loses packets decides how long a step takes
 FAR = {"delay_ms": 20, "jitter_ms": 5, "loss": 0.01}  # each way
@@ -105,17 +120,20 @@ class SshTest(unittest.TestCase):
     def tearDown(self):
         self.hosts.shape()
 
-    def start(self, layout, *program, options=()):
+    def start_training(self, layout, *flags, options=()):
+        return self.start(layout, *TRAINING, *flags, options=options)
+
+    def start(self, layout, *program, options=(), variables=None):
         """Starts braid run on the first host. `layout` is the tasks of each host in the order given."""
         by_host = ",".join(f"{namespaces.address(host)}:{tasks}" for host, tasks in layout.items())
         ssh = f"ssh -F {self.directory.name}/ssh_config"
         run = subprocess.Popen(
             [*namespaces.inside(self.hosts.space(LAUNCHER))]
-            + [str(BIN / "braid"), "run", "--hosts", by_host, "--ssh", ssh, *options, *TRAINING, *program],
+            + [str(BIN / "braid"), "run", "--hosts", by_host, "--ssh", ssh, *options, *program],
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
-            env={key: value for key, value in os.environ.items() if key != "TF_CONFIG"},
+            env={key: value for key, value in os.environ.items() if key != "TF_CONFIG"} | (variables or {}),
         )
         self.addCleanup(run.stdout.close)
         self.addCleanup(run.wait)
@@ -150,7 +168,9 @@ class SshTest(unittest.TestCase):
                 left.discard(process)
 
     def test_three_hosts_train(self):
-        run = self.start({LAUNCHER: 1, A: 2, B: 1}, "--insecure", "--train_steps=100", options=["--insecure"])
+        run = self.start_training(
+            {LAUNCHER: 1, A: 2, B: 1}, "--insecure", "--train_steps=100", options=["--insecure"]
+        )
         output, _ = run.communicate(timeout=LIMIT_S)
         self.assertEqual(run.returncode, 0, output)
         self.assertRegex(output, GOOD_ACCURACY)
@@ -161,21 +181,36 @@ class SshTest(unittest.TestCase):
         keys = f"{self.directory.name}/keys"
         for words in (["new", keys], ["--role", "task", "add", keys, "task"]):
             subprocess.run([BIN / "braid", "keys", *words], check=True, capture_output=True)
-        run = self.start({A: 2, B: 1}, "--train_steps=100", options=["--tls-dir", f"{keys}/task"])
+        run = self.start_training({A: 2, B: 1}, "--train_steps=100", options=["--tls-dir", f"{keys}/task"])
         output, _ = run.communicate(timeout=LIMIT_S)
         self.assertEqual(run.returncode, 0, output)
         self.assertIn("worker/0 | test accuracy: 0.", output)
         self.assertNotIn("Insecure", output)
 
     def test_hosts_with_certificates_of_the_run_train(self):
-        run = self.start({A: 2, B: 1}, "--train_steps=100")
+        run = self.start_training({A: 2, B: 1}, "--train_steps=100")
         output, _ = run.communicate(timeout=LIMIT_S)
         self.assertEqual(run.returncode, 0, output)
         self.assertIn("worker/0 | test accuracy: 0.", output)
         self.assertNotIn("Insecure", output)
 
+    def test_a_python_program_uses_files_of_all_directories_with_certificates_of_the_run(self):
+        with tempfile.TemporaryDirectory() as elsewhere:
+            program, read, written = (
+                pathlib.Path(elsewhere, name) for name in ("copy.py", "read", "written")
+            )
+            program.write_text(COPY_FILE)
+            read.write_text("a line\n")
+            run = self.start(
+                {A: 1, B: 1}, program, read, written, options=["--workers", "1"], variables=PYTHON
+            )
+            output, _ = run.communicate(timeout=LIMIT_S)
+            self.assertEqual(run.returncode, 0, output)
+            self.assertNotIn("Insecure", output)
+            self.assertEqual(written.read_text(), "a line\n")
+
     def test_a_killed_launcher_leaves_no_process(self):
-        run = self.start({A: 2, B: 2}, "--train_steps=10000000")
+        run = self.start_training({A: 2, B: 2}, "--train_steps=10000000")
         self.read_until(run, *[f"worker/{i} | first step" for i in range(3)])
         processes = processes_of(self.hosts.space(A)) + processes_of(self.hosts.space(B))
         self.assertEqual(len(processes), 8, "an agent and a program for each task")
@@ -185,7 +220,7 @@ class SshTest(unittest.TestCase):
     def test_hosts_far_apart_train(self):
         self.hosts.shape(**FAR)
         for run in [
-            self.start({LAUNCHER: 1, A: 1, B: 1}, FEW_WEIGHTS, *mode)
+            self.start_training({LAUNCHER: 1, A: 1, B: 1}, FEW_WEIGHTS, *mode)
             for mode in (["--train_steps=80"], ["--train_steps=40", "--sync_replicas"])
         ]:
             with self.subTest(run.args):
@@ -196,7 +231,7 @@ class SshTest(unittest.TestCase):
 
     def test_training_goes_on_after_a_short_outage(self):
         self.hosts.shape(**FAR)
-        run = self.start({A: 1, B: 1, LAUNCHER: 1}, "--train_steps=80", FEW_WEIGHTS)
+        run = self.start_training({A: 1, B: 1, LAUNCHER: 1}, "--train_steps=80", FEW_WEIGHTS)
         self.read_until(run, "worker/0 | step ")
         self.cut(B)
         with self.assertRaises(subprocess.TimeoutExpired):
@@ -218,7 +253,7 @@ class SshTest(unittest.TestCase):
             ("restarts", {B: 1, A: 2}, ["--restarts", "5"], [*steps, *model]),
             ("worker", {LAUNCHER: 1, A: 1, B: 1}, ["--grace", "15"], steps),
         ):
-            runs[name] = self.start(layout, *program, options=options)
+            runs[name] = self.start_training(layout, *program, options=options)
         for run in runs.values():
             self.read_until(run, "worker/1 | first step")
         there = processes_of(self.hosts.space(B))
@@ -249,7 +284,7 @@ class SshTest(unittest.TestCase):
     def test_a_host_without_sshd_is_named(self):
         self.sshd.processes[B].kill()
         self.sshd.processes[B].wait()
-        run = self.start({B: 2}, "--insecure", "--train_steps=1")
+        run = self.start_training({B: 2}, "--insecure", "--train_steps=1")
         output, _ = run.communicate(timeout=LIMIT_S)
         self.sshd._start(B)
         self.assertEqual(run.returncode, 255, output)
@@ -258,4 +293,4 @@ class SshTest(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main(argv=sys.argv[:1], verbosity=2)
+    unittest.main(argv=[sys.argv[0], *sys.argv[2:]], verbosity=2)

@@ -1,9 +1,12 @@
 # The public names: each one leads to something, has TensorFlow 1.15's arguments, and the page of docs about
 # them is that of the sources.
 import ast
+import copy
 import inspect
+import operator
 import os
 import pathlib
+import pickle
 import subprocess
 import sys
 import tempfile
@@ -100,6 +103,34 @@ class ApiTest(unittest.TestCase):
     def test_modules_have_their_names_in_their_dictionaries(self):
         self.assertEqual(tf.logging.__dict__["DEBUG"], 10)
         self.assertIs(vars(tf.nn)["relu"], tf.nn.relu)
+
+    def test_modules_are_pickled_as_names(self):
+        """As cloudpickle expects, by which Spark sends functions to other processes."""
+        from braid.tensorflow.python.ops import gen_math_ops
+
+        for module in (
+            tf.train,
+            tf.keras.layers,
+            tf.raw_ops,
+            tf.compat.v2.math,
+            gen_math_ops,
+        ):
+            self.assertIs(pickle.loads(pickle.dumps(module)), module)
+        self.assertIs(pickle.loads(pickle.dumps(tf.raw_ops.Placeholder)), tf.raw_ops.Placeholder)
+
+    def test_messages_and_their_classes_are_pickled_as_names(self):
+        for message in (
+            tf.train.Example(),
+            tf.AttrValue(i=3),
+            tf.AttrValue.ListValue(i=[3]),
+            tf.Summary.Value(tag="a"),
+        ):
+            made = type(message)
+            found = operator.attrgetter(made.__qualname__)(sys.modules[made.__module__])
+            self.assertIs(found, made, "where cloudpickle looks for it")
+            self.assertIs(pickle.loads(pickle.dumps(made)), made)
+            self.assertEqual(pickle.loads(pickle.dumps(message)), message)
+            self.assertEqual(copy.deepcopy(message), message)
 
     def test_each_op_of_the_engine_has_a_function(self):
         there = {e.op for functions in api_def.read_table().values() for e in functions.values()}

@@ -10,10 +10,11 @@ import os
 import sys
 import types
 
+from braid.named_module import NamedModule
 from braid.tensorflow._api import NAMES as _NAMES
 
 
-class _Namespace(types.ModuleType):
+class _Namespace(NamedModule):
     """tf.nn, tf.train, ...: a module whose names are found when they are first used."""
 
     def __getattr__(self, name):

@@ -10,7 +10,8 @@ import importlib
 import inspect
 import pathlib
 import sys
-import types
+
+from braid.named_module import NamedModule
 
 _HERE = pathlib.Path(__file__).parent
 _PARENT = sys.modules["braid.tensorflow"]
@@ -105,7 +106,7 @@ def _find(full):
     raise AttributeError(f"tf.compat.v2.{full} is not in Braid")
 
 
-class _Namespace(types.ModuleType):
+class _Namespace(NamedModule):
     """tf.compat.v2.math, ...: a module whose names are found when they are first used."""
 
     def __init__(self, path):

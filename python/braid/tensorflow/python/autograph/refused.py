@@ -2,7 +2,8 @@
 programs call: they are there, and raise an error when they are used."""
 
 import sys
-import types
+
+from braid.named_module import NamedModule
 
 MODULES = (
     "converters.break_statements converters.continue_statements converters.return_statements core.naming pyct.anno "
@@ -25,7 +26,7 @@ def name(module, attribute):
     return type(attribute, (_Refused,), {"__module__": module})
 
 
-class _Module(types.ModuleType):
+class _Module(NamedModule):
     def __getattr__(self, attribute):
         refused = name(self.__name__, attribute)
         setattr(self, attribute, refused)

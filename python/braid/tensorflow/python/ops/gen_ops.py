@@ -6,8 +6,8 @@ Which module has which op, and how it is called there, is in api_def.txt.
 
 import inspect
 import sys
-import types
 
+from braid.named_module import NamedModule
 from braid.tensorflow.python.framework import dtypes
 from braid.tensorflow.python.framework import op_def_library
 from braid.tensorflow.python.ops import api_def
@@ -138,7 +138,7 @@ def _doc(definition):
     return "\n".join(lines)
 
 
-class _Module(types.ModuleType):
+class _Module(NamedModule):
     """A module whose functions are made when they are asked for."""
 
     def __getattr__(self, name):
@@ -147,6 +147,7 @@ class _Module(types.ModuleType):
         raw = entry is None and next((e for e in functions.values() if e.op == name), None)
         if raw:
             function = tf_export.kwarg_only(getattr(self, raw.function))
+            function.__qualname__ = name  # it is pickled as the name by which it is found
         elif entry is None or name.startswith("__"):
             raise AttributeError(
                 f"module {self.__name__!r} has no function {name!r}: Braid has no such op (braid ops lists those "

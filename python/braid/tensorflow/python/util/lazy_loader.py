@@ -1,14 +1,14 @@
 """Modules that are imported when something in them is used."""
 
 import importlib
-import types
 
+from braid.named_module import NamedModule
 from braid.tensorflow.python.platform import tf_logging as logging
 from braid.tensorflow.python.util.tf_export import tf_export
 
 
 @tf_export(v1=["LazyLoader"])
-class LazyLoader(types.ModuleType):
+class LazyLoader(NamedModule):
     """Stands for the module `name` in the globals of another until it is used, then puts it there as
     `local_name`.
     """

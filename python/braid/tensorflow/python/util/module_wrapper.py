@@ -5,8 +5,8 @@ does not have. Braid's own modules warn of no names: programs of TensorFlow 1 ar
 import importlib
 import inspect
 import sys
-import types
 
+from braid.named_module import NamedModule
 from braid.tensorflow.python.platform import tf_logging as logging
 from braid.tensorflow.python.util import tf_decorator
 
@@ -44,7 +44,7 @@ def has_deprecation_decorator(symbol):
     return contains_deprecation_decorator(tf_decorator.unwrap(symbol.__init__)[0])
 
 
-class TFModuleWrapper(types.ModuleType):
+class TFModuleWrapper(NamedModule):
     """Stands for the module `wrapped`, which programs know as tf.`module_name`.
 
     `public_apis` are names with the modules and the names there that they are imported from at their first
@@ -144,6 +144,3 @@ class TFModuleWrapper(types.ModuleType):
 
     def __repr__(self):
         return repr(self._tfmw_wrapped_module)
-
-    def __reduce__(self):
-        return importlib.import_module, (self.__name__,)
